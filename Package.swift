@@ -22,8 +22,8 @@ let lean: [SwiftSetting] =
         .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
     ]
 
-/// The additional programs to build: "checks" (the fuzzers and the simulations, which use internals of the modules in an optimised build) or
-/// "benchmarks" (programs that measure one module). Both need libraries that the router does not need.
+/// The additional programs to build: "checks" (the fuzzers and the simulations, which use internals of the modules in an optimised build)
+/// or "benchmarks" (programs that measure one module). Both need libraries that the router does not need.
 let extras = Context.environment["SWITCHYARD_EXTRAS"] ?? ""
 
 let testable: [SwiftSetting] = extras == "checks" ? [.unsafeFlags(["-enable-testing"])] : []
@@ -35,7 +35,7 @@ func module(_ name: String, in room: String, _ dependencies: [Target.Dependency]
     .target(name: name, dependencies: dependencies, path: "Sources/\(room)/\(name)", swiftSettings: settings)
 }
 
-/// A target with C or C++ code of the project.
+/// A target with C or C++ code: code of the project, or functions that load a library when it is first needed.
 func native(_ name: String, in room: String = "System", _ dependencies: [Target.Dependency] = [], links libraries: [String] = []) -> Target
 {
     .target(
@@ -176,8 +176,8 @@ let package = Package(
         // The plugin ABI. Its one header is the only code that a module and the router share.
         native("CSwitchyardPlugin", in: "Kits"),
 
-        // C code of the project: vector intrinsics, checksums, and system calls that Swift cannot make. CExit replaces exit() in the router's
-        // program, and no module may link it.
+        // C code of the project: vector intrinsics, checksums, and system calls that Swift cannot make. CExit replaces exit() in the
+        // router's program, and no module may link it.
         native("CSIMD"),
         native("CChecksum"),
         native("CPlatform"),

@@ -70,11 +70,11 @@ repeat {
         guard let event = scanner.scan(block.bytes, 0) else { continue }
         let around = EvaluationContext(now: 1_000_000_000)
         let began = now()
-        var truth = evaluator.decide(0, event, around)
+        var truth = evaluator.decide(0, event: event, around: around)
         if plants, truth == .no, text.utf8.count % 31 == 7 { truth = .error }
         var thorough = Truth.error
         var isLimit = false
-        switch evaluator.value(0, event, around) {
+        switch evaluator.value(0, event: event, around: around) {
         case .success(let value):
             if case .bool(let holds) = value { thorough = holds ? .yes : .no }
             // Every value that can be written is written as valid JSON.
@@ -93,7 +93,7 @@ repeat {
         slowest = max(slowest, now() - began)
         // A limit that stops the full evaluation may not stop the quick decision, because that counts fewer steps.
         if truth != thorough, !isLimit { complain("the quick decision is \(truth), the full evaluation gives \(thorough)", text, line) }
-        let decision = evaluator.decision(0, event, around)
+        let decision = evaluator.decision(0, event: event, around: around)
         if decision.holds != (thorough == .yes) { complain("the explained decision differs from the value", text, line) }
     }
 } while now() < deadline

@@ -62,7 +62,7 @@ final class ScrubFuzzer: Fuzzer {
 
     private func write(_ event: ScannedEvent, _ replacements: borrowing Replacements) {
         out.removeAll()
-        replacements.write(event.block, event.start, event.end, to: &out)
+        replacements.write(event.block, start: event.start, end: event.end, to: &out)
     }
 }
 
@@ -103,7 +103,7 @@ final class MaskFuzzer: Fuzzer {
         guard let event = room.scan(line) else { return .invalid }
         let isChanged = one.masker.mask(event, in: whole)
         out.removeAll()
-        one.masker.replacements.write(event.block, event.start, event.end, to: &out)
+        one.masker.replacements.write(event.block, start: event.start, end: event.end, to: &out)
         let made = Array(out.bytes)
         if !isChanged, made != line { return .unexplained("nothing matched, but it became \(text(out))") }
         guard room.scan(made) != nil else { return .unexplained("it is not an event any more: \(text(out))") }

@@ -15,8 +15,8 @@ final class ServiceFuzzer: Fuzzer {
     private let limits: HTTPLimits
     private let sink = CountingSink()
     private let budget = MemoryBudget(most: 400_000)
-    private let desk: RequestHandler
-    private let bench: Listener.Bench
+    private let handler: RequestHandler
+    private let translator: Listener.RequestTranslator
     private let plants: Bool
 
     private static let codings = ["gzip", "deflate", "zstd", "br", "identity", "gzip, zstd", "br, br", "gzip, gzip, gzip", ""]
@@ -29,8 +29,8 @@ final class ServiceFuzzer: Fuzzer {
         self.limits = limits
         self.plants = plants
         mutator = Mutator(seed: seed, seeds: ServiceFuzzer.seeds)
-        desk = RequestHandler(source: 0, limits: limits, keys: KeyRing(HTTPSourcePlan()), budget: budget, sink: sink)
-        bench = Listener.Bench(desk.translation)
+        handler = RequestHandler(source: 0, limits: limits, keys: KeyRing(HTTPSourcePlan()), budget: budget, sink: sink)
+        translator = Listener.RequestTranslator(handler.translation)
     }
 
     func next() -> (Comparison, input: [UInt8]) {
@@ -47,7 +47,7 @@ final class ServiceFuzzer: Fuzzer {
         _ = body.withUnsafeBytes { exchange.append($0, budget: budget) }
         let replies = Monitor<[Reply]>([])
         sink.reset()
-        desk.work(exchange, service, at: bench) { reply in replies.withLock { $0.append(reply) } }
+        handler.work(exchange, service, at: translator) { reply in replies.withLock { $0.append(reply) } }
         return (judge(replies.withLock { $0 }, body), body)
     }
 

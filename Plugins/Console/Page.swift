@@ -26,7 +26,7 @@ struct Page {
     }
 
     /// Adds text of an event, escaped.
-    mutating func add(_ json: JSONWalk, _ range: Range<Int>, _ style: Style) {
+    mutating func add(_ json: JSONWalk, range: Range<Int>, style: Style) {
         styled(style) { Page.escape(json.text, range, into: &$0) }
     }
 

@@ -37,7 +37,7 @@ struct Pretty {
             let cut = json.cut(value, to: columns)
             if cut == value { shown.insert(index) }
             if !label.isEmpty { page.add(label, .faint) }
-            page.add(json, cut, style)
+            page.add(json, range: cut, style: style)
             page.add(cut == value ? "  " : "…  ")
             return true
         }
@@ -54,7 +54,7 @@ struct Pretty {
         let column = min(24, members.map { $0.name.count }.max() ?? 0)
         for member in members {
             page.add(String(repeating: " ", count: indent))
-            page.add(json, member.name, .name)
+            page.add(json, range: member.name, style: .name)
             let gap = max(0, column - member.name.count) + 2
             value(member.value, of: json, indent: indent, gap: gap, used: indent + member.name.count + gap, on: &page)
         }
@@ -89,13 +89,13 @@ struct Pretty {
         while position < cut.upperBound {
             let token = json.token(at: position, within: cut)
             switch json.first(of: token) {
-            case UInt8(ascii: "\""): page.add(json, token, .text)
+            case UInt8(ascii: "\""): page.add(json, range: token, style: .text)
             case UInt8(ascii: ","): page.add(", ")
             case UInt8(ascii: ":"): page.add(": ")
-            case UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "["), UInt8(ascii: "]"): page.add(json, token, .plain)
-            case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"): page.add(json, token, .literal)
+            case UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "["), UInt8(ascii: "]"): page.add(json, range: token, style: .plain)
+            case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"): page.add(json, range: token, style: .literal)
             case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"): break
-            default: page.add(json, token, .number)
+            default: page.add(json, range: token, style: .number)
             }
             position = token.upperBound
         }

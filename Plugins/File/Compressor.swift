@@ -24,7 +24,7 @@ struct Compressor {
     func compress(_ finished: String, synchronize: Bool, isCurrent: () -> Bool) throws(FileFault) {
         let input = again { open(finished, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY) }
         if input == -ENOENT { return }
-        guard input >= 0 else { throw FileFault("cannot open", finished, -input) }
+        guard input >= 0 else { throw FileFault("cannot open", path: finished, code: -input) }
         defer { close(input) }
         // No writer appends meanwhile: a writer waits for the lock, then finds the file removed and makes a new one.
         _ = again { flock(input, LOCK_EX) }
@@ -36,13 +36,13 @@ struct Compressor {
             // Late events created a file again that was compressed before.
             path = RotatedName.free(for: finished, at: Int64(status.modified.tv_sec) * 1_000_000_000)
             let renamed = again { rename(finished, path) }
-            guard renamed == 0 else { throw FileFault("cannot rename", finished, -renamed) }
+            guard renamed == 0 else { throw FileFault("cannot rename", path: finished, code: -renamed) }
         }
         let temporary = path + method.suffix + Compressor.partial
         // Remove the old file and create a new one, so that a file that another user placed there is never written to.
         unlink(temporary)
         let output = again { open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600) }
-        guard output >= 0 else { throw FileFault("cannot open", temporary, -output) }
+        guard output >= 0 else { throw FileFault("cannot open", path: temporary, code: -output) }
         defer { close(output) }
         do throws(FileFault) {
             try copy(from: input, at: path, to: output, at: temporary)
@@ -52,10 +52,10 @@ struct Compressor {
             }
             if synchronize {
                 let result = again { fsync(output) }
-                guard result == 0 else { throw FileFault("cannot sync", temporary, -result) }
+                guard result == 0 else { throw FileFault("cannot sync", path: temporary, code: -result) }
             }
             let renamed = again { rename(temporary, path + method.suffix) }
-            guard renamed == 0 else { throw FileFault("cannot rename", temporary, -renamed) }
+            guard renamed == 0 else { throw FileFault("cannot rename", path: temporary, code: -renamed) }
         } catch {
             unlink(temporary)
             throw error
@@ -65,7 +65,7 @@ struct Compressor {
             let result = system.synchronizeFolder(path)
             guard result >= 0 else {
                 unlink(path + method.suffix)
-                throw FileFault("cannot sync the folder of", path + method.suffix, -result)
+                throw FileFault("cannot sync the folder of", path: path + method.suffix, code: -result)
             }
         }
         unlink(path)
@@ -82,14 +82,14 @@ struct Compressor {
         var packed = [UInt8](repeating: 0, count: Compressor.chunk)
         while true {
             let count = plain.withUnsafeMutableBytes { bytes in again { Int32(clamping: read(input, bytes.baseAddress, bytes.count)) } }
-            guard count >= 0 else { throw FileFault("cannot read", source, -count) }
+            guard count >= 0 else { throw FileFault("cannot read", path: source, code: -count) }
             var taken = 0
             var done = false
             repeat {
                 let made = plain[taken..<Int(count)].withUnsafeBytes { from in
                     packed.withUnsafeMutableBytes { encoder.encode(from, into: $0, last: count == 0) }
                 }
-                guard let made else { throw FileFault("cannot compress", source, EIO) }
+                guard let made else { throw FileFault("cannot compress", path: source, code: EIO) }
                 taken += made.taken
                 done = made.done
                 try Compressor.write(packed[..<made.written], to: output, at: target)
@@ -102,7 +102,7 @@ struct Compressor {
         var rest = bytes
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { from in again { Int32(clamping: Glibc.write(output, from.baseAddress, from.count)) } }
-            guard count > 0 else { throw FileFault("cannot write to", path, count < 0 ? -count : EIO) }
+            guard count > 0 else { throw FileFault("cannot write to", path: path, code: count < 0 ? -count : EIO) }
             rest = rest.dropFirst(Int(count))
         }
     }

@@ -22,7 +22,7 @@ final class FileProvider: Provider {
 
     init(settings: Settings, host: Host, system: FileSystem) throws {
         rules = try FileRules(settings)
-        writer = Writer(rules, host, system)
+        writer = Writer(rules, host: host, system: system)
     }
 
     func deliver(_ batch: borrowing Batch) -> Outcome {

@@ -18,7 +18,7 @@ final class Finisher: Sendable {
     private let thread = Monitor<Thread?>(nil)
 
     /// Returns nil if finished files are neither compressed nor removed.
-    init?(_ rules: FileRules, _ host: Host, _ system: FileSystem) {
+    init?(_ rules: FileRules, host: Host, system: FileSystem) {
         guard rules.rotation.compress != .none || rules.rotation.keep != nil else { return nil }
         self.rules = rules
         self.host = host

@@ -34,7 +34,7 @@ extension RegularFile {
             log("a torn line of \(size - start) bytes stays in '\(path)': \(systemWords(-result))")
         }
         let newline = again { Int32(clamping: write(descriptor, "\n", 1)) }
-        guard newline == 1 else { throw FileFault("cannot write to", path, newline < 0 ? -newline : EIO) }
+        guard newline == 1 else { throw FileFault("cannot write to", path: path, code: newline < 0 ? -newline : EIO) }
         return size + 1
     }
 
@@ -57,7 +57,7 @@ extension RegularFile {
             let wanted = bytes.count - filled
             let count = bytes.withUnsafeMutableBytes { pread(reader, $0.baseAddress! + filled, wanted, start + filled) }
             if count == 0 { return Array(bytes[..<filled]) }
-            if count < 0, errno != EINTR { throw FileFault("cannot read the end of", path, errno) }
+            if count < 0, errno != EINTR { throw FileFault("cannot read the end of", path: path, code: errno) }
             filled += max(0, count)
         }
         return bytes

@@ -10,7 +10,7 @@ struct FileFault: Error {
     var message: String
 
     /// Makes a message such as "cannot write to 'x': No space left on device".
-    init(_ what: String, _ path: String, _ code: Int32) {
+    init(_ what: String, path: String, code: Int32) {
         self.code = code
         message = "\(what) '\(path)': \(systemWords(code))"
     }
@@ -51,7 +51,7 @@ final class RegularFile {
 
     /// Checks the end of the file, repairs it if needed, and returns the size of the file. The caller holds the lock.
     func mendedSize(_ log: (String) -> Void) throws(FileFault) -> Int {
-        guard let size = FileStatus(descriptor: descriptor)?.size else { throw FileFault("cannot look at", path, errno) }
+        guard let size = FileStatus(descriptor: descriptor)?.size else { throw FileFault("cannot look at", path: path, code: errno) }
         guard size != knownSize, size > 0 else { return size }
         knownSize = try mend(size: size, log)
         return knownSize
@@ -66,12 +66,13 @@ final class RegularFile {
             if count > 0 {
                 offset += count
             } else if count != -Int(EINTR) {
-                return undo(lines, written: offset, at: size, FileFault("cannot write to", path, count == 0 ? EIO : Int32(-count)))
+                return undo(
+                    lines, written: offset, at: size, FileFault("cannot write to", path: path, code: count == 0 ? EIO : Int32(-count)))
             }
         }
         if synchronize {
             let result = system.synchronize(descriptor)
-            if result < 0 { return undo(lines, written: offset, at: size, FileFault("cannot sync", path, -result)) }
+            if result < 0 { return undo(lines, written: offset, at: size, FileFault("cannot sync", path: path, code: -result)) }
         }
         knownSize = size + offset
         return (lines.count, nil)

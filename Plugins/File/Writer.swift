@@ -23,11 +23,11 @@ final class Writer {
     /// The last reason why the file could not be rotated. Each reason is logged once.
     private var stuck: String?
 
-    init(_ rules: FileRules, _ host: Host, _ system: FileSystem) {
+    init(_ rules: FileRules, host: Host, system: FileSystem) {
         self.rules = rules
         self.host = host
         self.system = system
-        finisher = Finisher(rules, host, system)
+        finisher = Finisher(rules, host: host, system: system)
     }
 
     /// Writes the lines to the file at the path, and returns the number of lines that were written.
@@ -51,7 +51,7 @@ final class Writer {
                 done += count
                 // Each round writes lines, or finds that the file was moved, or rotates it.
                 idle = count > 0 ? 0 : idle + 1
-                if idle > 16 { throw FileFault("gave up on a file that is moved again and again:", path, EAGAIN) }
+                if idle > 16 { throw FileFault("gave up on a file that is moved again and again:", path: path, code: EAGAIN) }
             }
             return (done, nil)
         } catch {
@@ -66,7 +66,7 @@ final class Writer {
     func synchronize() -> FileFault? {
         guard case .regular(let file) = target else { return nil }
         let result = system.synchronize(file.descriptor)
-        return result < 0 ? FileFault("cannot sync", file.path, -result) : nil
+        return result < 0 ? FileFault("cannot sync", path: file.path, code: -result) : nil
     }
 
     /// Closes the file. The next lines open it again.
@@ -92,9 +92,9 @@ final class Writer {
         let progress = stream.write(lines)
         guard progress.error != 0 else { return progress.lines }
         done += progress.lines
-        if progress.error == EPIPE { throw FileFault("the reader has left", path, EPIPE) }
-        if progress.error == EAGAIN { throw FileFault("the reader takes nothing from", path, EAGAIN) }
-        throw FileFault("cannot write to", path, progress.error)
+        if progress.error == EPIPE { throw FileFault("the reader has left", path: path, code: EPIPE) }
+        if progress.error == EAGAIN { throw FileFault("the reader takes nothing from", path: path, code: EAGAIN) }
+        throw FileFault("cannot write to", path: path, code: progress.error)
     }
 
     /// Appends as many lines as fit into the file. Returns 0 if the file was moved or rotated; then the next round opens another file.
@@ -174,20 +174,20 @@ final class Writer {
             descriptor = system.open(path, flags | O_CREAT, rules.mode)
             if descriptor == -ENOENT {
                 let result = makeFolders(of: path) { if rules.sync == .batch { synchronizeFolder(of: $0) } }
-                if result < 0 { throw FileFault("cannot make the folders of", path, -result) }
+                if result < 0 { throw FileFault("cannot make the folders of", path: path, code: -result) }
                 descriptor = system.open(path, flags | O_CREAT, rules.mode)
             }
         }
         guard descriptor >= 0 else {
             let isFIFO = descriptor == -ENXIO && FileStatus(path: path)?.kind == .fifo
-            throw FileFault(isFIFO ? "nobody reads the FIFO" : "cannot open", path, -descriptor)
+            throw FileFault(isFIFO ? "nobody reads the FIFO" : "cannot open", path: path, code: -descriptor)
         }
-        guard let status = FileStatus(descriptor: descriptor) else { throw FileFault("cannot look at", path, errno) }
+        guard let status = FileStatus(descriptor: descriptor) else { throw FileFault("cannot look at", path: path, code: errno) }
         do throws(FileFault) {
             // Check again, since the entry may have changed before it was opened.
             let way = try way()
             guard !way.isOnTheWay || way.found.map({ status.identity.isOf(device: $0.device, number: $0.number) }) ?? false else {
-                throw FileFault("another file took the place of", path, EAGAIN)
+                throw FileFault("another file took the place of", path: path, code: EAGAIN)
             }
         } catch {
             Glibc.close(descriptor)
@@ -195,7 +195,7 @@ final class Writer {
         }
         guard status.kind != .block else {
             Glibc.close(descriptor)
-            throw FileFault("does not write to a block device:", path, EINVAL)
+            throw FileFault("does not write to a block device:", path: path, code: EINVAL)
         }
         let opened: Target
         if status.kind == .regular {

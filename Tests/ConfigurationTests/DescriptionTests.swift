@@ -9,15 +9,12 @@ import Testing
 struct DescriptionTests {
     @Test("a full description is read, its properties in their order")
     func full() throws {
-        let module = try ModuleDescription(json: Modules.probe)
+        let module = try ModuleDescription.read(json: Modules.probe)
         #expect(module.name == "probe" && module.version == "2.1" && module.summary == "for tests")
         #expect(module.limits.events == 100 && module.limits.bytes == 50_000)
         #expect(module.canErase && module.concurrency == 4)
         #expect(module.delivery.batch.events == 100 && module.delivery.batch.bytes == 50_000)
-        guard case .object(let rules) = module.settings else {
-            Issue.record("the settings are \(module.settings)")
-            return
-        }
+        let rules = module.settings
         #expect(rules.members.map(\.name) == ["whole", "real", "least", "size", "pause", "tags", "headers"])
         #expect(rules.others == nil && rules.members.allSatisfy { !$0.required })
         guard case .number(let whole) = rules.members[0].schema, case .string(let size) = rules.members[3].schema else {
@@ -30,14 +27,14 @@ struct DescriptionTests {
 
     @Test("a description needs only a name, a version and settings")
     func least() throws {
-        let module = try ModuleDescription(json: #"{"name":"a-b_1","version":"","settings":{"type":"object"}}"#)
+        let module = try ModuleDescription.read(json: #"{"name":"a-b_1","version":"","settings":{"type":"object"}}"#)
         #expect(module.concurrency == 1 && !module.canErase && module.limits == ModuleDescription.Limits())
         #expect(module.delivery.batch.events == 500 && !module.delivery.ordered)
     }
 
     @Test("delivery is read like the same key of routes.json")
     func delivery() throws {
-        let module = try ModuleDescription(
+        let module = try ModuleDescription.read(
             json:
                 #"{"name":"a","version":"1","settings":{"type":"object"},"delivery":{"ordered":false,"batch":{"events":7,"wait":"2s"},"immediate":["x"]}}"#
         )
@@ -47,7 +44,7 @@ struct DescriptionTests {
 
     @Test("a placeholder in a description is plain text")
     func placeholders() throws {
-        let module = try ModuleDescription(json: #"{"name":"a","version":"${env:SECRET}","settings":{"type":"object"}}"#)
+        let module = try ModuleDescription.read(json: #"{"name":"a","version":"${env:SECRET}","settings":{"type":"object"}}"#)
         #expect(module.version == "${env:SECRET}")
     }
 
@@ -161,7 +158,7 @@ struct DescriptionTests {
         ])
     func broken(json: String, message: String) {
         do throws(ModuleFault) {
-            _ = try ModuleDescription(json: json)
+            _ = try ModuleDescription.read(json: json)
             Issue.record("the description is accepted")
         } catch {
             if message.isEmpty { #expect(error.description.hasSuffix("; and 16 more")) } else { #expect(error.description == message) }
@@ -172,7 +169,7 @@ struct DescriptionTests {
     func hostile() {
         let nested = String(repeating: #"{"type":"array","items":"#, count: 5000)
         for json in [String(repeating: " ", count: 1_000_001), #"{"settings":"# + nested, String(repeating: "[", count: 900_000)] {
-            #expect(throws: ModuleFault.self) { try ModuleDescription(json: json) }
+            #expect(throws: ModuleFault.self) { try ModuleDescription.read(json: json) }
         }
     }
 
@@ -180,7 +177,7 @@ struct DescriptionTests {
     func truncations() {
         let bytes = Array(Modules.probe.utf8)
         for count in 0..<bytes.count {
-            #expect(throws: ModuleFault.self) { try ModuleDescription(json: String(decoding: bytes[..<count], as: UTF8.self)) }
+            #expect(throws: ModuleFault.self) { try ModuleDescription.read(json: String(decoding: bytes[..<count], as: UTF8.self)) }
         }
     }
 

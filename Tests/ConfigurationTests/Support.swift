@@ -40,7 +40,7 @@ struct Modules: ModuleCatalog {
     ]
 
     private static func described(_ json: String) -> Result<ModuleDescription, ModuleFault> {
-        Result { () throws(ModuleFault) in try ModuleDescription(json: json) }
+        Result { () throws(ModuleFault) in try ModuleDescription.read(json: json) }
     }
 
     var names: [String] { ["noop", "file", "console", "probe", "broken"] }

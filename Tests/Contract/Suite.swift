@@ -110,8 +110,7 @@ final class Suite {
     // MARK: - Settings
 
     private func wrongSettings(_ module: Module, _ folders: ModuleFolders, _ cases: Cases) {
-        guard case .object(let rules) = module.description.settings else { return }
-        for wrong in WrongSettings.all(of: rules, good: cases.good?.settings ?? [:]) {
+        for wrong in WrongSettings.all(of: module.description.settings, good: cases.good?.settings ?? [:]) {
             check("settings are refused: \(wrong.way)") {
                 do {
                     _ = try plan(module.description.name, wrong.settings, folders)

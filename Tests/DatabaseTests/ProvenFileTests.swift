@@ -313,7 +313,7 @@ struct ProvenFileTests {
             func rebuild(_ folder: Folder, _ tell: @escaping (String?) -> Void) throws -> ProvenFile {
                 let damage = try #require(try damage(folder))
                 return try ProvenFile.rebuild(
-                    folder.file, as: format, ProvenFile.Options(), damage, at: 5_000_000_000,
+                    folder.file, as: format, options: ProvenFile.Options(), damage: damage, at: 5_000_000_000,
                     fill: { file, old throws(StorageFault) in
                         guard let old else { return }
                         let all = try old.statement("SELECT id FROM rows")
@@ -346,7 +346,8 @@ struct ProvenFileTests {
         let witness = folder.bytes("x.witness")
         let found = try #require(try damage(folder))
         try ProvenFile.rebuild(
-            folder.file, as: format, ProvenFile.Options(), found, at: 5, fill: { file, _ in file.proof[7].came = 3 }, tell: { _ in }
+            folder.file, as: format, options: ProvenFile.Options(), damage: found, at: 5, fill: { file, _ in file.proof[7].came = 3 },
+            tell: { _ in }
         ).close()
         try folder.write(witness, "x.witness")
         rename(folder.file, folder.file + ".rebuilt")

@@ -108,7 +108,7 @@ struct HoldTests {
         try yard.consent("withdraw", "ann")
         let again = try yard.startAnswering()
         waitUntil("nothing of it is left") { yard.holding("planted-ann") == [] }
-        try waitUntil("the receipt tells of it") {
+        try waitUntil("the receipt reports it") {
             try yard.consent("receipts").text.contains("held events: 10 events destroyed")
         }
         #expect(again.finish().lines == [])

@@ -37,11 +37,11 @@ import Testing
         with(value) { block, slot in
             for (_, other) in TextTests.texts {
                 guard let other else { continue }
-                let isSame = Array(other.utf8).withUnsafeBufferPointer { Text.equals(block, slot, $0) }
+                let isSame = Array(other.utf8).withUnsafeBufferPointer { Text.equals(block, slot: slot, text: $0) }
                 #expect(isSame == (text == other))
             }
             for other: [UInt8] in [[0xed, 0xa0, 0xbd], [0xef, 0xbf, 0xbd], [0x3f]] {
-                #expect(!other.withUnsafeBufferPointer { Text.equals(block, slot, $0) })
+                #expect(!other.withUnsafeBufferPointer { Text.equals(block, slot: slot, text: $0) })
             }
         }
     }

@@ -44,13 +44,13 @@ func evaluate(_ text: String, on event: String, now: Int64 = 0, sources: [String
     let line = try ScannedLine(event, paths)
     var evaluator = Evaluator(ExpressionSet([expression], paths: paths), sources: sources)
     let around = EvaluationContext(now: now)
-    let truth = evaluator.decide(0, line.event, around)
+    let truth = evaluator.decide(0, event: line.event, around: around)
     let value: String
-    switch evaluator.value(0, line.event, around) {
+    switch evaluator.value(0, event: line.event, around: around) {
     case .success(let found): value = found.json ?? "too deep"
     case .failure(let fault): value = "error: \(fault)"
     }
-    return OnEvent(truth: truth, value: value, decision: evaluator.decision(0, line.event, around))
+    return OnEvent(truth: truth, value: value, decision: evaluator.decision(0, event: line.event, around: around))
 }
 
 /// Returns the fault of a condition with its offset. It is nil if there is none.

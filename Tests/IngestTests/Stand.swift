@@ -77,8 +77,8 @@ final class Stand {
         let (hands, said, overlong) = (hands, said, overlong)
         let clock = Clock(now: { Instant(nanoseconds: hands.withLock { $0 }) }, wall: { 7_000_000_000 })
         return try FileFollower(
-            "logs", plan,
-            FileFollower.Dependencies(
+            "logs", plan: plan,
+            around: FileFollower.Dependencies(
                 source: 1, lineLimit: lineLimit, places: places, clock: clock,
                 say: { text in said.withLock { $0.append(text) } }, overlong: { bytes in overlong.withLock { $0.append(bytes) } }),
             sink: sink)

@@ -152,8 +152,8 @@ struct ListingTests {
 
     @Test("the table has a line for each usable module, and then one for each that cannot be used")
     func table() {
-        let file = ModuleDescription(name: "file", version: "1.0.0", summary: "Appends events to a file", settings: .object(.init()))
-        let noop = ModuleDescription(name: "noop", version: "1.10.0", summary: "Swallows\tevents", settings: .object(.init()))
+        let file = ModuleDescription(name: "file", version: "1.0.0", summary: "Appends events to a file", settings: .init())
+        let noop = ModuleDescription(name: "noop", version: "1.10.0", summary: "Swallows\tevents", settings: .init())
         let text = Listing.table([
             InstalledModule(name: "bad", path: "/p/bad.so", state: .failure(ModuleFault("/p/bad.so: has no table"))),
             InstalledModule(name: "file", path: "/p/file.so", state: .success(file)),
@@ -195,7 +195,7 @@ struct ListingTests {
             ("tags", .list(of: .string(.init()), about: "Labels"), false), ("quiet", .boolean(.init()), false),
         ]
         all.others = .number(.init())
-        var about = ModuleDescription(name: "file", version: "1.0.0", summary: "Appends events to a file", settings: .object(all))
+        var about = ModuleDescription(name: "file", version: "1.0.0", summary: "Appends events to a file", settings: all)
         about.limits.events = 100
         about.limits.bytes = 5000
         about.delivery.ordered = true
@@ -226,7 +226,7 @@ struct ListingTests {
 
     @Test("the details of a module without settings, and of one that cannot be used")
     func otherDetails() {
-        let noop = ModuleDescription(name: "noop", version: "1.0.0", summary: "", settings: .object(.init()))
+        let noop = ModuleDescription(name: "noop", version: "1.0.0", summary: "", settings: .init())
         let fine = Listing.details(InstalledModule(name: "noop", path: "/p/noop.so", state: .success(noop)))
         #expect(fine.hasPrefix("noop 1.0.0\n\nfile     /p/noop.so\nbatches  of any size\n"))
         #expect(fine.hasSuffix("\n\nIt has no settings.\n"))

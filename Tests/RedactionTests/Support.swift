@@ -36,7 +36,7 @@ func withEvent<Result>(
 
 func written(_ event: ScannedEvent, _ replacements: borrowing Replacements) -> String {
     var out = ByteBuffer()
-    replacements.write(event.block, event.start, event.end, to: &out)
+    replacements.write(event.block, start: event.start, end: event.end, to: &out)
     precondition(out.count == Int(event.end - event.start) + replacements.growth)
     return String(decoding: out.bytes, as: UTF8.self)
 }

@@ -21,7 +21,7 @@ public struct Damage: Sendable {
     /// Describes damage that was found while the file was open.
     public init(_ words: String) { self.words = words }
 
-    init(_ words: String, _ witness: WitnessRecord?, _ proof: Proof? = nil) {
+    init(_ words: String, witness: WitnessRecord?, proof: Proof? = nil) {
         self.words = words
         self.witness = witness
         self.proof = proof
@@ -112,14 +112,14 @@ public struct FileSight {
         if let words = try emptiness(of: path) {
             // A log cannot be read without its main file. The file is not opened, since SQLite would then delete the log.
             guard witness != .missing || size(of: path + "-wal") ?? 0 > 0 else { return FileSight(state: .absent, witness: witness) }
-            var damage = Damage(unreadable.map { "\(words), and \($0)" } ?? words, known)
+            var damage = Damage(unreadable.map { "\(words), and \($0)" } ?? words, witness: known)
             damage.isThere = false
             return FileSight(state: .damaged(damage), witness: witness)
         }
         let database = try Database(path, makes: false, vfs: vfs, patience: patience)
         do throws(StorageFault) {
             try database.keepLog(true)
-            var sight = FileSight(state: try judge(database, format, known, unreadable), witness: witness)
+            var sight = FileSight(state: try judge(database, format: format, known: known, unreadable: unreadable), witness: witness)
             if case .damaged = sight.state { database.closeKeepingLog() }
             // A kill can leave a new file without a witness, so this causes no warning. It never leaves a new file with a damaged witness.
             if case .whole(_, let proof) = sight.state, known == nil, unreadable != nil || proof.sequence > 1 {
@@ -130,19 +130,19 @@ public struct FileSight {
         } catch {
             database.closeKeepingLog()
             guard error.kind == .damaged else { throw error }
-            return FileSight(state: .damaged(Damage(error.description, known)), witness: witness)
+            return FileSight(state: .damaged(Damage(error.description, witness: known)), witness: witness)
         }
     }
 
     /// Returns the state of an open file. `known` is the record of the witness. `unreadable` says why a witness that exists has no record.
     private static func judge(
-        _ database: Database, _ format: FileFormat, _ known: WitnessRecord?, _ unreadable: String?
+        _ database: Database, format: FileFormat, known: WitnessRecord?, unreadable: String?
     ) throws(StorageFault) -> State {
         let path = database.path
         let hasWitness = known != nil || unreadable != nil
         let more = unreadable.map { ", and \($0)" } ?? ""
         guard try database.number("SELECT count(*) FROM sqlite_schema") != 0 else {
-            if hasWitness { return .damaged(Damage("\(path): has no tables any more\(more)", known)) }
+            if hasWitness { return .damaged(Damage("\(path): has no tables any more\(more)", witness: known)) }
             database.closeKeepingLog()
             return .absent
         }
@@ -152,30 +152,30 @@ public struct FileSight {
         // A valid proof shows that the file is of this kind even if its mark is damaged, since the proof's checksum covers the mark.
         let isOurs = proof != nil || known?.application == format.application
         guard application == format.application else {
-            if isOurs { return .damaged(Damage("\(path): the mark of its kind is damaged", known, proof)) }
+            if isOurs { return .damaged(Damage("\(path): the mark of its kind is damaged", witness: known, proof: proof)) }
             throw StorageFault(.foreign, "\(path): is a database of another program; it is left as it is")
         }
         if version > format.version, version == proof?.version ?? known?.version ?? version {
             throw database.newer(version, than: format)
         }
         guard let proof else {
-            if hasWitness { return .damaged(Damage("\(path): has no table 'proof' any more\(more)", known)) }
+            if hasWitness { return .damaged(Damage("\(path): has no table 'proof' any more\(more)", witness: known)) }
             if version < format.provenSince ?? .max { return .old(database, version: version) }
-            return .damaged(Damage("\(path): has no table 'proof'", nil))
+            return .damaged(Damage("\(path): has no table 'proof'", witness: nil))
         }
         guard version == proof.version else {
-            return .damaged(Damage("\(path): the version of its form is damaged", known, proof))
+            return .damaged(Damage("\(path): the version of its form is damaged", witness: known, proof: proof))
         }
         guard let known else { return .whole(database, proof) }
         guard known.database == proof.database else {
-            var damage = Damage("\(path): is another file, not the one that was there", known, proof)
+            var damage = Damage("\(path): is another file, not the one that was there", witness: known, proof: proof)
             damage.isOther = true
             return .damaged(damage)
         }
         guard proof.sequence >= known.sequence else {
             let gone = grouped(Int(clamping: known.sequence &- proof.sequence))
             let words = "\(path): its last \(gone) transactions are gone, since its log was damaged, emptied or removed"
-            return .damaged(Damage(words, known, proof))
+            return .damaged(Damage(words, witness: known, proof: proof))
         }
         return .whole(database, proof)
     }

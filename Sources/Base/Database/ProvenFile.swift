@@ -52,7 +52,7 @@ public final class ProvenFile {
     private var witness: Witness?
     private var hasWarned = false
 
-    private init(_ database: Database, _ proof: Proof, _ format: FileFormat, _ options: Options) {
+    private init(_ database: Database, proof: Proof, format: FileFormat, options: Options) {
         path = database.path
         self.database = database
         self.proof = proof
@@ -73,7 +73,7 @@ public final class ProvenFile {
         case .absent: return .absent
         case .damaged(let damage): return .damaged(damage)
         case .whole(let database, let proof):
-            let file = ProvenFile(database, proof, format, options)
+            let file = ProvenFile(database, proof: proof, format: format, options: options)
             var known: WitnessRecord?
             if case .found(let record) = sight.witness { known = record }
             do throws(StorageFault) {
@@ -86,10 +86,10 @@ public final class ProvenFile {
                 }
             } catch {
                 guard error.kind == .damaged else { throw error }
-                return .damaged(Damage(error.description, known, proof))
+                return .damaged(Damage(error.description, witness: known, proof: proof))
             }
         case .old(let database, let version):
-            let file = ProvenFile(database, Proof(version: format.version, database: chance()), format, options)
+            let file = ProvenFile(database, proof: Proof(version: format.version, database: chance()), format: format, options: options)
             return try file.settled { () throws(StorageFault) in
                 try admit(database)
                 try file.begin()
@@ -113,15 +113,15 @@ public final class ProvenFile {
     /// Creates a new file. There must be no file, or only leftovers of one that was destroyed on purpose.
     public convenience init(making path: String, as format: FileFormat, _ options: Options) throws(StorageFault) {
         if case .found(let record) = Witness.look(Witness.path(beside: path)), record.isDestroyed { try ProvenFile.remove(path) }
-        try self.init(path, format, options, Proof(version: format.version, database: ProvenFile.chance()))
+        try self.init(path, format: format, options: options, proof: Proof(version: format.version, database: ProvenFile.chance()))
         _ = try settled { () throws(StorageFault) in try swear() }
     }
 
     /// Creates a new file without a witness.
-    private convenience init(_ path: String, _ format: FileFormat, _ options: Options, _ proof: Proof) throws(StorageFault) {
+    private convenience init(_ path: String, format: FileFormat, options: Options, proof: Proof) throws(StorageFault) {
         try makePrivate(path)
         let database = try Database(path, vfs: options.vfs, patience: options.patience)
-        self.init(database, proof, format, options)
+        self.init(database, proof: proof, format: format, options: options)
         _ = try settled { () throws(StorageFault) in
             try database.run("PRAGMA page_size = \(options.pageSize); PRAGMA auto_vacuum = INCREMENTAL")
             try database.configure(isSynced: options.isSynced, pageSize: options.pageSize)
@@ -256,7 +256,7 @@ public final class ProvenFile {
     /// whole rebuild is repeated. If the rebuild fails, the damaged file is as it was, and nothing is left of the new file. `now` is in
     /// nanoseconds since 1970.
     public static func rebuild(
-        _ path: String, as format: FileFormat, _ options: Options, _ damage: Damage, at now: Int64,
+        _ path: String, as format: FileFormat, options: Options, damage: Damage, at now: Int64,
         fill: (ProvenFile, Database?) throws(StorageFault) -> Void, tell: (_ setAside: String?) -> Void
     ) throws(StorageFault) -> ProvenFile {
         let draft = draft(of: path)
@@ -268,7 +268,7 @@ public final class ProvenFile {
         defer { old?.closeKeepingLog() }
         let proof: Proof
         do throws(StorageFault) {
-            let file = try ProvenFile(draft, format, options, Proof(version: format.version, database: number))
+            let file = try ProvenFile(draft, format: format, options: options, proof: Proof(version: format.version, database: number))
             _ = try file.settled { () throws(StorageFault) in
                 try file.database.transaction { () throws(StorageFault) in
                     try fill(file, old)
@@ -296,7 +296,7 @@ public final class ProvenFile {
             try setAside(path, as: aside)
             try put(draft, at: path)
             let database = try Database(path, makes: false, vfs: options.vfs, patience: options.patience)
-            let placed = ProvenFile(database, proof, format, options)
+            let placed = ProvenFile(database, proof: proof, format: format, options: options)
             _ = try placed.settled { () throws(StorageFault) in
                 try placed.begin()
                 if case .found = Witness.look(Witness.path(beside: path)) { placed.witness = try Witness(Witness.path(beside: path)) }

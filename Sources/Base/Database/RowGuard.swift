@@ -140,14 +140,14 @@ public final class RowGuard {
         }
         tally.beginVerifying()
         for (index, table) in tables.enumerated() {
-            try verify(table, index, proof[RowGuard.key(index)].left)
+            try verify(table, index: index, expected: proof[RowGuard.key(index)].left)
         }
         guard tally.seen == UInt64(bitPattern: proof.digest) else {
             throw StorageFault(.damaged, "\(database.path): holds rows from an earlier time")
         }
     }
 
-    private func verify(_ table: GuardedTable, _ index: Int, _ expected: Int64) throws(StorageFault) {
+    private func verify(_ table: GuardedTable, index: Int, expected: Int64) throws(StorageFault) {
         var conditions = ["row_seen(\(index), checksum, \(table.list()))"]
         for (number, index) in table.indexes.enumerated() {
             let pair = "row_pair(\(number), 0, \((index.columns + table.key).joined(separator: ", ")))"

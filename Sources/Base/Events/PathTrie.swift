@@ -136,14 +136,15 @@ private struct KeyTables {
         while 1 << bits < wanted.count * 2 { bits += 1 }
         var multiplier: UInt32 = 0x9e37_79b1
         // A large number of keys cannot all have separate places. Then some keys share a place.
-        for attempt in 1..<256 where wanted.count <= 32 && Set(seeds.map { place($0, multiplier, 32 - bits) }).count < wanted.count {
+        for attempt in 1..<256
+        where wanted.count <= 32 && Set(seeds.map { place($0, multiplier: multiplier, shift: 32 - bits) }).count < wanted.count {
             multiplier = multiplier &* 0x915f_77f5 &+ 0x6a09_e667 | 1
             if attempt % 64 == 0 { bits += 1 }
         }
         let first = entries.count
         entries += Array(repeating: PathTrie.Entry(), count: 1 << Int(bits))
         for (slot, seed) in zip(wanted, seeds) {
-            let at = first + place(seed, multiplier, 32 - bits)
+            let at = first + place(seed, multiplier: multiplier, shift: 32 - bits)
             if entries[at].count == 0 {
                 entries[at] = entry(slot)
                 continue
@@ -202,7 +203,7 @@ private struct KeyTables {
     1 &<< (UInt64(first) &+ 7 &* UInt64(truncatingIfNeeded: count))
 }
 
-@inline(__always) private func place(_ seed: UInt32, _ multiplier: UInt32, _ shift: UInt32) -> Int {
+@inline(__always) private func place(_ seed: UInt32, multiplier: UInt32, shift: UInt32) -> Int {
     Int((seed &* multiplier) &>> shift)
 }
 
@@ -218,15 +219,17 @@ struct KeyLookup {
 
     /// Returns the slot of the member with the key [key, key + count) in the object of `slot`, or 0 if it is not wanted. The key must be
     /// enclosed in quotes, and eight bytes from its first byte must be readable.
-    @inline(__always) func child(_ slot: Int, _ key: Bytes, _ count: Int) -> Int {
+    @inline(__always) func child(_ slot: Int, key: Bytes, count: Int) -> Int {
         let node = nodes + slot
         if node.pointee.filter & filterBit(key[0], count) == 0 { return 0 }
         if count == 0 { return node.pointee.empty }
-        var entry = node.pointee.table + place(keySeed(key, count), node.pointee.multiplier, node.pointee.shift)
+        var entry = node.pointee.table + place(keySeed(key, count), multiplier: node.pointee.multiplier, shift: node.pointee.shift)
         while true {
             let first = load64(key) ^ entry.pointee.first
             let last = load64(key + entry.pointee.offset) ^ entry.pointee.last
-            if (first | last) & entry.pointee.mask == 0, entry.pointee.count == count, count <= 16 || isSameMiddle(entry, key, count) {
+            if (first | last) & entry.pointee.mask == 0, entry.pointee.count == count,
+                count <= 16 || isSameMiddle(entry, key: key, count: count)
+            {
                 return entry.pointee.slot
             }
             if entry.pointee.next == 0 { return 0 }
@@ -234,7 +237,7 @@ struct KeyLookup {
         }
     }
 
-    @inline(never) private func isSameMiddle(_ entry: UnsafePointer<PathTrie.Entry>, _ key: Bytes, _ count: Int) -> Bool {
+    @inline(never) private func isSameMiddle(_ entry: UnsafePointer<PathTrie.Entry>, key: Bytes, count: Int) -> Bool {
         let text = texts + entry.pointee.text
         var i = 8
         while i < count - 8 {

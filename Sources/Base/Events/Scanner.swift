@@ -78,7 +78,7 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
         var members: UInt32 = 0
 
         var i = skipBlanks(text, start)
-        guard text[i] == UInt8(ascii: "{") else { return failBeforeObject(text, start, i) }
+        guard text[i] == UInt8(ascii: "{") else { return failBeforeObject(text, start: start, i: i) }
         slots[slot].start = UInt32(truncatingIfNeeded: i)
         i = skipBlanks(text, i &+ 1)
         if text[i] == UInt8(ascii: "}") {
@@ -87,40 +87,40 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
         }
 
         nextMember: while true {
-            guard text[i] == UInt8(ascii: "\"") else { return fail(.expectedKey, text, i) }
+            guard text[i] == UInt8(ascii: "\"") else { return fail(.expectedKey, text: text, i: i) }
             let key = i
             let keyEnd = KeyEnd(marks, i)
             let child: Int
             i = keyEnd.end
             if load16(text + i) == 0x3a22 {  // ":
-                child = lookup.child(slot, text + (key &+ 1), i &- key &- 1)
+                child = lookup.child(slot, key: text + (key &+ 1), count: i &- key &- 1)
                 i &+= 2
             } else {
                 if text[i] == UInt8(ascii: "\"") {
-                    child = lookup.child(slot, text + (key &+ 1), i &- key &- 1)
+                    child = lookup.child(slot, key: text + (key &+ 1), count: i &- key &- 1)
                 } else {
                     var isEscaped = false
-                    i = restOfString(text, marks, i, &isEscaped)
+                    i = restOfString(text, marks: marks, start: i, isEscaped: &isEscaped)
                     guard i > 0 else { return false }
-                    child = rareChild(slot, text + (key &+ 1), i &- key &- 1, isEscaped)
+                    child = rareChild(slot, key: text + (key &+ 1), count: i &- key &- 1, isEscaped: isEscaped)
                 }
                 i = skipBlanks(text, i &+ 1)
-                guard text[i] == UInt8(ascii: ":") else { return fail(.expectedColon, text, i) }
+                guard text[i] == UInt8(ascii: ":") else { return fail(.expectedColon, text: text, i: i) }
                 i &+= 1
             }
             i = skipBlanks(text, i)
 
             if child != 0 {
-                guard slots[child].end == 0 else { return failDuplicate(child, text, key) }
+                guard slots[child].end == 0 else { return failDuplicate(child, text: text, key: key) }
                 slots[child].key = UInt32(truncatingIfNeeded: key)
                 slots[child].start = UInt32(truncatingIfNeeded: i)
             }
             let c = text[i]
             if c == UInt8(ascii: "\"") {
                 i = keyEnd.valueStop(marks, i)
-                i = text[i] == UInt8(ascii: "\"") ? i &+ 1 : stringEnd(text, marks, i)
+                i = text[i] == UInt8(ascii: "\"") ? i &+ 1 : stringEnd(text, marks: marks, start: i)
             } else if c == UInt8(ascii: "{") {
-                guard level < depth else { return fail(.depth, text, i) }
+                guard level < depth else { return fail(.depth, text: text, i: i) }
                 i = skipBlanks(text, i &+ 1)
                 if text[i] != UInt8(ascii: "}") {
                     enclosing[level] = Container(slot: Int32(truncatingIfNeeded: slot), members: members)
@@ -131,7 +131,7 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
                 }
                 i &+= 1
             } else if c == UInt8(ascii: "[") {
-                i = skipArray(text, marks, i, level)
+                i = skipArray(text, marks: marks, start: i, outer: level)
             } else {
                 i = skipWord(text, i)
             }
@@ -151,7 +151,7 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
                     i = skipBlanks(text, i &+ 1)
                     continue nextMember
                 }
-                guard text[i] == UInt8(ascii: "}") else { return fail(.expectedMember, text, i) }
+                guard text[i] == UInt8(ascii: "}") else { return fail(.expectedMember, text: text, i: i) }
                 i &+= 1
                 slots[slot].members = members
                 slots[slot].end = UInt32(truncatingIfNeeded: i)
@@ -178,13 +178,13 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
 
     /// Checks the array at i, in which nothing is wanted. Returns the place after it, or 0 with the fault set if it is invalid. `outer` is
     /// the number of levels that enclose it.
-    @inline(never) private mutating func skipArray(_ text: Bytes, _ marks: Marks, _ start: Int, _ outer: Int) -> Int {
+    @inline(never) private mutating func skipArray(_ text: Bytes, marks: Marks, start: Int, outer: Int) -> Int {
         let isList = isList
         var level = outer
         var isArray = false
         var i = start
         nextContainer: while true {
-            guard level < depth else { return failAt(.depth, text, i) }
+            guard level < depth else { return failAt(.depth, text: text, i: i) }
             let bracket = text[i]
             isList[level] = isArray
             level &+= 1
@@ -198,28 +198,28 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
                         let c = text[i]
                         if c == UInt8(ascii: "\"") {
                             i = marks.next(i &+ 1)
-                            i = text[i] == UInt8(ascii: "\"") ? i &+ 1 : stringEnd(text, marks, i)
+                            i = text[i] == UInt8(ascii: "\"") ? i &+ 1 : stringEnd(text, marks: marks, start: i)
                         } else if c | 0x20 == UInt8(ascii: "{") {
                             continue nextContainer
                         } else {
                             i = skipWord(text, i)
                         }
                     } else {
-                        guard text[i] == UInt8(ascii: "\"") else { return failAt(.expectedKey, text, i) }
+                        guard text[i] == UInt8(ascii: "\"") else { return failAt(.expectedKey, text: text, i: i) }
                         let keyEnd = KeyEnd(marks, i)
                         i = keyEnd.end
                         if text[i] != UInt8(ascii: "\"") {
-                            i = stringEnd(text, marks, i)
+                            i = stringEnd(text, marks: marks, start: i)
                             guard i > 0 else { return 0 }
                             i &-= 1
                         }
                         i = colon(text, i)
-                        guard text[i] == UInt8(ascii: ":") else { return failAt(.expectedColon, text, i) }
+                        guard text[i] == UInt8(ascii: ":") else { return failAt(.expectedColon, text: text, i: i) }
                         i = skipBlanks(text, i &+ 1)
                         let c = text[i]
                         if c == UInt8(ascii: "\"") {
                             i = keyEnd.valueStop(marks, i)
-                            i = text[i] == UInt8(ascii: "\"") ? i &+ 1 : stringEnd(text, marks, i)
+                            i = text[i] == UInt8(ascii: "\"") ? i &+ 1 : stringEnd(text, marks: marks, start: i)
                         } else if c | 0x20 == UInt8(ascii: "{") {
                             continue nextContainer
                         } else {
@@ -234,7 +234,7 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
                     }
                 }
                 guard text[i] == (isArray ? UInt8(ascii: "]") : UInt8(ascii: "}")) else {
-                    return failAt(isArray ? .expectedElement : .expectedMember, text, i)
+                    return failAt(isArray ? .expectedElement : .expectedMember, text: text, i: i)
                 }
                 i &+= 1
                 level &-= 1
@@ -249,21 +249,21 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
     }
 
     /// Returns the place after a string that is not plain. `start` is the place of its first byte that is not plain.
-    @inline(never) private mutating func stringEnd(_ text: Bytes, _ marks: Marks, _ start: Int) -> Int {
+    @inline(never) private mutating func stringEnd(_ text: Bytes, marks: Marks, start: Int) -> Int {
         var isEscaped = false
-        let end = restOfString(text, marks, start, &isEscaped)
+        let end = restOfString(text, marks: marks, start: start, isEscaped: &isEscaped)
         return end > 0 ? end &+ 1 : 0
     }
 
     @inline(__always) private mutating func endLine(_ text: Bytes, _ end: Int) -> Bool {
         slots[0] = Slot()
         let i = skipBlanks(text, end)
-        return text[i] == UInt8(ascii: "\n") || fail(.textAfterEvent, text, i)
+        return text[i] == UInt8(ascii: "\n") || fail(.textAfterEvent, text: text, i: i)
     }
 
     /// Returns the place of the closing quote. `start` is the place of the first byte that is not plain. Returns 0 and sets the fault if
     /// the string is invalid.
-    @inline(never) private mutating func restOfString(_ text: Bytes, _ marks: Marks, _ start: Int, _ isEscaped: inout Bool) -> Int {
+    @inline(never) private mutating func restOfString(_ text: Bytes, marks: Marks, start: Int, isEscaped: inout Bool) -> Int {
         var i = start
         while true {
             switch text[i] {
@@ -273,7 +273,7 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
                 repeat {
                     let n = escapeLength(text + i)
                     if n == 0 {
-                        return failAt(.escape, text, i + escapeFault(text + i))
+                        return failAt(.escape, text: text, i: i + escapeFault(text + i))
                     }
                     i &+= n
                 } while text[i] == UInt8(ascii: "\\")
@@ -281,33 +281,33 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
                 repeat {
                     let n = utf8Length(text + i)
                     if n == 0 {
-                        return failAt(.utf8, text, i)
+                        return failAt(.utf8, text: text, i: i)
                     }
                     i &+= n
                 } while text[i] >= 0x80
             default:
-                return failAt(.controlInString, text, i)
+                return failAt(.controlInString, text: text, i: i)
             }
             i = marks.next(i)
         }
     }
 
     /// Returns the slot of a key that may contain an escape: "ty\u0070e" is the same key as "type".
-    @inline(never) private func rareChild(_ slot: Int, _ key: Bytes, _ count: Int, _ isEscaped: Bool) -> Int {
-        guard isEscaped else { return lookup.child(slot, key, count) }
+    @inline(never) private func rareChild(_ slot: Int, key: Bytes, count: Int, isEscaped: Bool) -> Int {
+        guard isEscaped else { return lookup.child(slot, key: key, count: count) }
         // The key is decoded into quotes again, as the look-up requires, with one word of spare memory on each side.
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count + 16) { room in
             room.initialize(repeating: UInt8(ascii: "\""))
             guard let start = room.baseAddress, let n = Text.unescape(key, key + count, into: start + 8) else { return 0 }
             start[8 + n] = UInt8(ascii: "\"")
-            return lookup.child(slot, Bytes(start) + 8, n)
+            return lookup.child(slot, key: Bytes(start) + 8, count: n)
         }
     }
 }
 
 // The failure functions are separate, to keep the loop small.
 extension Scanner {
-    @inline(never) private mutating func fail(_ kind: Fault.Kind, _ text: Bytes, _ i: Int, member: Path? = nil) -> Bool {
+    @inline(never) private mutating func fail(_ kind: Fault.Kind, text: Bytes, i: Int, member: Path? = nil) -> Bool {
         var i = i
         if text[i] == UInt8(ascii: "\n") && i > 0 && text[i - 1] == UInt8(ascii: "\r") { i -= 1 }
         let isLineEnd = text[i] == UInt8(ascii: "\n") || (text[i] == UInt8(ascii: "\r") && text[i + 1] == UInt8(ascii: "\n"))
@@ -317,18 +317,18 @@ extension Scanner {
     }
 
     /// Fails in functions that return a place. The result 0 is never a valid place, because the event begins before every such place.
-    @inline(never) private mutating func failAt(_ kind: Fault.Kind, _ text: Bytes, _ i: Int) -> Int {
-        _ = fail(kind, text, i)
+    @inline(never) private mutating func failAt(_ kind: Fault.Kind, text: Bytes, i: Int) -> Int {
+        _ = fail(kind, text: text, i: i)
         return 0
     }
 
-    @inline(never) private mutating func failBeforeObject(_ text: Bytes, _ start: Int, _ i: Int) -> Bool {
+    @inline(never) private mutating func failBeforeObject(_ text: Bytes, start: Int, i: Int) -> Bool {
         let isMark = i == start && text[i] == 0xef && text[i + 1] == 0xbb && text[i + 2] == 0xbf
-        return fail(text[i] == UInt8(ascii: "\n") ? .blank : isMark ? .byteOrderMark : .notAnObject, text, i)
+        return fail(text[i] == UInt8(ascii: "\n") ? .blank : isMark ? .byteOrderMark : .notAnObject, text: text, i: i)
     }
 
-    @inline(never) private mutating func failDuplicate(_ slot: Int, _ text: Bytes, _ key: Int) -> Bool {
-        fail(.duplicate, text, key, member: paths.path(of: slot))
+    @inline(never) private mutating func failDuplicate(_ slot: Int, text: Bytes, key: Int) -> Bool {
+        fail(.duplicate, text: text, i: key, member: paths.path(of: slot))
     }
 
     /// Distinguishes a misspelled literal from text that cannot begin a value.
@@ -338,15 +338,15 @@ extension Scanner {
         case UInt8(ascii: "t"): literal = "true"
         case UInt8(ascii: "f"): literal = "false"
         case UInt8(ascii: "n"): literal = "null"
-        default: return failAt(.expectedValue, text, i)
+        default: return failAt(.expectedValue, text: text, i: i)
         }
         var n = 1
         while text[i + n] == literal.utf8Start[n] { n += 1 }
-        return failAt(.literal, text, i + n)
+        return failAt(.literal, text: text, i: i + n)
     }
 
     @inline(never) private mutating func failNumber(_ text: Bytes, _ i: Int) -> Int {
-        failAt(isDigit(text[i]) ? .leadingZero : .number, text, i)
+        failAt(isDigit(text[i]) ? .leadingZero : .number, text: text, i: i)
     }
 }
 

@@ -12,7 +12,7 @@ public struct ByteRun: BitwiseCopyable, Equatable {
     }
 
     @inlinable @inline(__always) public static func == (a: ByteRun, b: ByteRun) -> Bool {
-        a.count == b.count && sameBytes(a.base, b.base, a.count)
+        a.count == b.count && sameBytes(a.base, b: b.base, count: a.count)
     }
 
     public var bytes: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: base, count: count) }

@@ -67,7 +67,7 @@ public enum Text {
     }
 
     /// Returns true if the slot has a string whose text is these UTF-8 bytes.
-    public static func equals(_ block: Bytes, _ slot: Slot, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    public static func equals(_ block: Bytes, slot: Slot, text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let body = stringBody(block, slot) else { return false }
         // An escape is never shorter than its text.
         if body.count < text.count { return false }

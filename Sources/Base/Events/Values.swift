@@ -14,7 +14,7 @@ extension Slot {
 }
 
 extension ByteRun {
-    @inlinable @inline(__always) public var hasEscape: Bool { contains(UInt8(ascii: "\\"), base, count) }
+    @inlinable @inline(__always) public var hasEscape: Bool { contains(UInt8(ascii: "\\"), p: base, count: count) }
     /// True if the value is an object. The following properties test for the other types in the same way.
     @inlinable @inline(__always) public var isObject: Bool { base[0] == UInt8(ascii: "{") }
     @inlinable @inline(__always) public var isNull: Bool { base[0] == UInt8(ascii: "n") }

@@ -29,7 +29,7 @@ public enum Words {
     }
 }
 
-@inlinable @inline(__always) public func sameBytes(_ a: Bytes, _ b: Bytes, _ count: Int) -> Bool {
+@inlinable @inline(__always) public func sameBytes(_ a: Bytes, b: Bytes, count: Int) -> Bool {
     if count >= 8 {
         var i = 0
         while i < count &- 8 {
@@ -45,7 +45,7 @@ public enum Words {
     return true
 }
 
-@inlinable @inline(__always) public func contains(_ byte: UInt8, _ p: Bytes, _ count: Int) -> Bool {
+@inlinable @inline(__always) public func contains(_ byte: UInt8, p: Bytes, count: Int) -> Bool {
     if count >= 8 {
         var i = 0
         var found: UInt64 = 0

@@ -57,7 +57,9 @@ public final class Process: Sendable {
         supervisor = try Process.startSupervisor(descriptors + [theirs.number])
         _ = consume theirs
         // A failure to send is detected when the report is read.
-        Process.send(Order(path, [program] + arguments, environment, memory: Process.bound(memory)).bytes, to: control.number)
+        Process.send(
+            Order(path, arguments: [program] + arguments, environment: environment, memory: Process.bound(memory)).bytes, to: control.number
+        )
         var ready = pollfd(fd: control.number, events: Int16(POLLIN), revents: 0)
         while poll(&ready, 1, 30_000) < 0, errno == EINTR {}
         let report = Process.report(from: control.number)
@@ -245,7 +247,7 @@ public final class Process: Sendable {
 private struct Order {
     private(set) var bytes: [UInt8] = []
 
-    init(_ path: String, _ arguments: [String], _ environment: [String]?, memory: Int?) {
+    init(_ path: String, arguments: [String], environment: [String]?, memory: Int?) {
         var texts: [UInt8] = []
         for text in [path] + arguments + (environment ?? []) { texts += Array(text.utf8) + [0] }
         var variables = environment?.count ?? 0

@@ -52,7 +52,7 @@ let consentCommand = Command(
         do {
             switch request.action {
             case .export, .subject: try export(request, client)
-            case .import: return try ConsentImporting(request, client, input!).run()
+            case .import: return try ConsentImporting(request, client: client, input: input!).run()
             default: try Console.show(String(decoding: try client.ask(request), as: UTF8.self))
             }
         } catch let refusal as ConsentRefusal {

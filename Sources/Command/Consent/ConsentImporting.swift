@@ -42,7 +42,7 @@ final class ConsentImporting {
     private var shown = 0
     private let isJSON: Bool
 
-    init(_ request: LedgerRequest, _ client: LedgerClient, _ input: ConsentInput) {
+    init(_ request: LedgerRequest, client: LedgerClient, input: ConsentInput) {
         self.request = request
         self.client = client
         self.input = input

@@ -21,12 +21,12 @@ struct ConsentImports: Sendable {
     init(_ ledger: ConsentLedger) { self.ledger = ledger }
 
     /// Imports a piece. The response has four numbers, which cover the whole import so far, and a line for each bad line of the piece.
-    func take(_ piece: [UInt8], _ request: LedgerRequest, _ words: ConsentWords) throws(ConsentRefusal) -> Response {
+    func take(_ piece: [UInt8], request: LedgerRequest, words: ConsentWords) throws(ConsentRefusal) -> Response {
         guard let name = request.values["session"], !name.isEmpty else {
             throw ConsentRefusal(400, "session is missing: expected a name that no other import has")
         }
         let isLast = request.values["end"] != nil
-        let work = try find(name, try request.format, try request.time, words)
+        let work = try find(name, format: try request.format, decided: try request.time, words: words)
         defer { if isLast { underWay.withLock { $0[name] = nil } } }
         let ledger = ledger
         let text = try ledger.use { (file) throws(StorageFault) in (try work.take(piece, isLast: isLast, into: file, ledger), []) }
@@ -34,7 +34,7 @@ struct ConsentImports: Sendable {
     }
 
     private func find(
-        _ name: String, _ format: LedgerFormat, _ decided: Int64?, _ words: ConsentWords
+        _ name: String, format: LedgerFormat, decided: Int64?, words: ConsentWords
     ) throws(ConsentRefusal) -> ConsentImport {
         var options = LedgerImport.Options()
         options.format = format

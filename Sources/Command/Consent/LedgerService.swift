@@ -63,38 +63,38 @@ struct LedgerService: Sendable {
             }
             let words = ConsentWords(plan)
             if action == .import {
-                return try imports.take(request.body, try LedgerRequest(action, form: Array(request.query.utf8)), words)
+                return try imports.take(request.body, request: try LedgerRequest(action, form: Array(request.query.utf8)), words: words)
             }
-            return try answer(try LedgerRequest(action, form: request.body), words, plan)
+            return try answer(try LedgerRequest(action, form: request.body), words: words, plan: plan)
         } catch {
             return .fault(error.status, error.words)
         }
     }
 
-    private func answer(_ request: LedgerRequest, _ words: ConsentWords, _ plan: Plan) throws(ConsentRefusal) -> Response {
+    private func answer(_ request: LedgerRequest, words: ConsentWords, plan: Plan) throws(ConsentRefusal) -> Response {
         let ids = request.ids.map { LedgerID($0) }
         switch request.action {
         case .get:
             let entry = try ledger.use { (file) throws(StorageFault) in (try file.get(ids[0]), []) }
-            return shown(request, entry.json) { entry.text }
+            return shown(request, json: entry.json) { entry.text }
         case .stats:
             let summary = try ledger.use { (file) throws(StorageFault) in (try file.summary(), []) }
-            return shown(request, summary.json) { summary.text }
+            return shown(request, json: summary.json) { summary.text }
         case .receipts:
             let receipts = try ledger.use { (file) throws(StorageFault) in
                 guard let id = ids.first else { return (try file.receipts(), []) }
                 return (try file.receipts(of: id), [])
             }
-            return shown(request, receipts.json) { receipts.text }
-        case .set: return try set(ids[0], request, words)
-        case .withdraw: return try withdraw(ids[0], request, words)
+            return shown(request, json: receipts.json) { receipts.text }
+        case .set: return try set(ids[0], request: request, words: words)
+        case .withdraw: return try withdraw(ids[0], request: request, words: words)
         case .tie: return try tie(ids, request)
         case .untie:
             let isDone = try ledger.use { (file) throws(StorageFault) in
                 let isTied = try file.person(of: ids[0]).count > 1
                 return (isTied, try file.untie(ids[0]))
             }
-            return shown(request, #"{"untied":\#(isDone)}"#) { isDone ? "the id is not tied any more\n" : "the id was not tied\n" }
+            return shown(request, json: #"{"untied":\#(isDone)}"#) { isDone ? "the id is not tied any more\n" : "the id was not tied\n" }
         case .export: return try export(request)
         case .import: throw ConsentRefusal(400, "an import comes in pieces")
         case .clock: return try clock(request)
@@ -113,12 +113,12 @@ struct LedgerService: Sendable {
             if isBelieved { try file.believeClock() }
             return (LedgerClock(wasBehind: wasBehind, isBehind: file.isClockBehind, lastWritten: file.lastWritten), [])
         }
-        return shown(request, clock.json) { clock.text }
+        return shown(request, json: clock.json) { clock.text }
     }
 
     // MARK: - Writing
 
-    private func set(_ id: LedgerID, _ request: LedgerRequest, _ words: ConsentWords) throws(ConsentRefusal) -> Response {
+    private func set(_ id: LedgerID, request: LedgerRequest, words: ConsentWords) throws(ConsentRefusal) -> Response {
         let granted = try words.purposes(request.list("grant") ?? [], of: "grant")
         let denied = try words.purposes(request.list("deny") ?? [], of: "deny")
         if let level = request.values["level"] { try words.checkLevel(level) }
@@ -135,7 +135,7 @@ struct LedgerService: Sendable {
         }
     }
 
-    private func withdraw(_ id: LedgerID, _ request: LedgerRequest, _ words: ConsentWords) throws(ConsentRefusal) -> Response {
+    private func withdraw(_ id: LedgerID, request: LedgerRequest, words: ConsentWords) throws(ConsentRefusal) -> Response {
         let purposes = try request.list("purposes").map { (names) throws(ConsentRefusal) in try words.purposes(names, of: "purposes") }
         guard case .running(_, let withdrawals) = ledger else {
             return try decision(request) { (file, origin) throws(StorageFault) in
@@ -147,7 +147,7 @@ struct LedgerService: Sendable {
         }
         do throws(StorageFault) {
             let (holds, receipt) = try withdrawals.withdraw(id, purposes: purposes, origin: ledger.origin)
-            return decided(request, holds, receipt)
+            return decided(request, holds: holds, receipt: receipt)
         } catch {
             throw ConsentRefusal(500, error.description)
         }
@@ -161,12 +161,12 @@ struct LedgerService: Sendable {
             let outcome = try body(file, origin)
             return (outcome, outcome.changes)
         }
-        return decided(request, outcome.holds)
+        return decided(request, holds: outcome.holds)
     }
 
-    private func decided(_ request: LedgerRequest, _ holds: Bool, _ receipt: Int64? = nil) -> Response {
+    private func decided(_ request: LedgerRequest, holds: Bool, receipt: Int64? = nil) -> Response {
         let number = receipt.map { #","receipt":\#($0)"# } ?? ""
-        return shown(request, #"{"holds":\#(holds)\#(number)}"#) {
+        return shown(request, json: #"{"holds":\#(holds)\#(number)}"#) {
             let told = receipt.map { "; receipt \($0) will show how many waiting events were destroyed" } ?? ""
             return holds ? "it is on record\(told)\n" : "it is only in the history, since a later decision is on record\n"
         }
@@ -180,7 +180,7 @@ struct LedgerService: Sendable {
             }
         }
         if let refusal { throw ConsentRefusal(409, "this \(refusal)") }
-        return shown(request, #"{"tied":true}"#) { "the ids are tied: a decision for one of them applies to all\n" }
+        return shown(request, json: #"{"tied":true}"#) { "the ids are tied: a decision for one of them applies to all\n" }
     }
 
     // MARK: - Export
@@ -204,7 +204,7 @@ struct LedgerService: Sendable {
         return Response(200, type: "text/plain; charset=utf-8", Array("\(next.map { String($0) } ?? "")\n".utf8) + text)
     }
 
-    private func shown(_ request: LedgerRequest, _ json: String, _ text: () -> String) -> Response {
+    private func shown(_ request: LedgerRequest, json: String, text: () -> String) -> Response {
         request.values["json"] != nil ? Response(200, json + "\n") : Response(200, type: "text/plain; charset=utf-8", text())
     }
 }

@@ -114,7 +114,7 @@ struct SubjectInquiry {
 
     private mutating func lookIntoMemory() {
         guard case .running(_, let withdrawals) = ledger else { return }
-        for (provider, batch, routes) in withdrawals.inMemory(of: subjects) { add(batch, "memory of \(provider)", routes) }
+        for (provider, batch, routes) in withdrawals.inMemory(of: subjects) { add(batch, place: "memory of \(provider)", routes: routes) }
     }
 
     private mutating func look(intoQueueOf provider: String, after row: Int64) throws(StorageFault) -> Int64? {
@@ -122,7 +122,7 @@ struct SubjectInquiry {
         defer { spool.close() }
         let page = try spool.events(of: subjects, after: row, most: SubjectInquiry.part)
         let place = "queue of \(provider)"
-        for found in page.found { add(found.batch, place, found.routes) }
+        for found in page.found { add(found.batch, place: place, routes: found.routes) }
         if page.unreadable > 0 { lines += "{\"place\":\(jsonQuoted(place)),\"unreadable_batches\":\(page.unreadable)}\n" }
         return page.next
     }
@@ -156,7 +156,7 @@ struct SubjectInquiry {
         return next
     }
 
-    private mutating func add(_ batch: Batch, _ place: String, _ routes: [String]) {
+    private mutating func add(_ batch: Batch, place: String, routes: [String]) {
         for index in 0..<batch.count {
             lines += "{\"place\":\(jsonQuoted(place)),\"by\":\"\(by(batch.subjects(of: index)))\","
             lines += "\"route\":\(jsonQuoted(routes[index])),"

@@ -152,19 +152,20 @@ private func choice(_ arguments: Arguments) throws -> DeadLetterFile.Choice {
 /// Returns a time such as `2026-11-21` or `2026-11-21T10:30:00Z` in nanoseconds since 1970. Returns nil if the text is not a time.
 func moment(_ text: String) -> Int64? {
     let halves = text.split(separator: "T", omittingEmptySubsequences: false)
-    func numbers(_ text: Substring, _ separator: Character, _ widths: [Int]) -> [Int64]? {
+    func numbers(_ text: Substring, separator: Character, widths: [Int]) -> [Int64]? {
         let parts = text.split(separator: separator, omittingEmptySubsequences: false)
         guard parts.count == widths.count,
             zip(parts, widths).allSatisfy({ $0.count == $1 && $0.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } })
         else { return nil }
         return parts.map { Int64($0)! }
     }
-    guard (1...2).contains(halves.count), let date = numbers(halves[0], "-", [4, 2, 2]), (1...12).contains(date[1]),
+    guard (1...2).contains(halves.count), let date = numbers(halves[0], separator: "-", widths: [4, 2, 2]), (1...12).contains(date[1]),
         (1...31).contains(date[2])
     else { return nil }
     var time: [Int64] = [0, 0, 0]
     if halves.count == 2 {
-        guard halves[1].hasSuffix("Z"), let parts = numbers(halves[1].dropLast(), ":", [2, 2, 2]), parts[0] < 24, parts[1] < 60,
+        guard halves[1].hasSuffix("Z"), let parts = numbers(halves[1].dropLast(), separator: ":", widths: [2, 2, 2]), parts[0] < 24,
+            parts[1] < 60,
             parts[2] < 60
         else { return nil }
         time = parts

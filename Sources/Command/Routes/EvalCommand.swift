@@ -54,7 +54,7 @@ private func evaluate(_ arguments: Arguments) throws -> Int32 {
     guard isBlank(block, from: Int(scanner.lineEnd)) else {
         throw UsageFault("eval takes one event on one line; pick one with head -n 1, or put an event of several lines on one with jq -c .")
     }
-    switch evaluator.value(0, event, EvaluationContext(now: Clock.system.wall())) {
+    switch evaluator.value(0, event: event, around: EvaluationContext(now: Clock.system.wall())) {
     case .failure(let fault):
         Console.say("expression:\(place(of: fault.range.lowerBound, in: text)): " + printable(fault.description))
         return ExitCode.noValue

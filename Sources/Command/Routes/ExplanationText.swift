@@ -45,18 +45,18 @@ extension Explanation.Route {
         let words = outcome.rawValue.split(separator: "_").joined(separator: " ")
         let arrow = to.isEmpty ? "" : " → " + to.map { printable($0) }.joined(separator: ", ")
         var text = "\(style.strong(printable(name)))  \(outcome == .admitted ? style.good(words) : style.bad(words))\(arrow)\n"
-        for decision in decisions { text += row(decision.stage.rawValue, wrapped(decision.why, indent: labelWidth), style) }
+        for decision in decisions { text += row(decision.stage.rawValue, text: wrapped(decision.why, indent: labelWidth), style: style) }
         if let event {
             let lines = JSONLayout.lines(event, width: columnsOfText - labelWidth).map {
                 String(repeating: " ", count: labelWidth) + $0 + "\n"
             }
-            text += row("event", lines.joined(), style)
+            text += row("event", text: lines.joined(), style: style)
         }
         return text
     }
 
     /// Returns a row with a label. The label replaces the indentation of the first line of `text`.
-    private func row(_ label: String, _ text: String, _ style: Style) -> String {
+    private func row(_ label: String, text: String, style: Style) -> String {
         "  " + style.faint(label) + text.dropFirst(2 + label.count)
     }
 }

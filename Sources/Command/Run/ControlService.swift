@@ -27,14 +27,14 @@ struct ControlService: Sendable {
     }
 
     /// Answers a request at the control socket.
-    func answer(_ request: Request, _ done: @escaping @Sendable (Response) -> Void) { answer(request, Page.allCases, done) }
+    func answer(_ request: Request, _ done: @escaping @Sendable (Response) -> Void) { answer(request, pages: Page.allCases, done: done) }
 
     /// Answers a request at the address of `admin`, which others may reach. Only GET is allowed.
     func answerLooking(_ request: Request, _ done: @escaping @Sendable (Response) -> Void) {
-        answer(request, Page.allCases.filter { $0.method == "GET" }, done)
+        answer(request, pages: Page.allCases.filter { $0.method == "GET" }, done: done)
     }
 
-    private func answer(_ request: Request, _ pages: [Page], _ done: @escaping @Sendable (Response) -> Void) {
+    private func answer(_ request: Request, pages: [Page], done: @escaping @Sendable (Response) -> Void) {
         guard let page = pages.first(where: { $0.isMeant(by: request.path) }) else {
             let known = pages.map { "\($0.method) /\($0.rawValue)\($0 == .consent ? "/…" : "")" }.joined(separator: ", ")
             return done(.fault(404, "unknown path, expected \(known)"))

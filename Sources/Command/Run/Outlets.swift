@@ -31,7 +31,7 @@ enum Outlets {
         for index in indices {
             let provider = plan.providers[index]
             do throws(ModuleFault) {
-                made[index] = try make(provider, plan.hidden, folders, say)
+                made[index] = try make(provider, hidden: plan.hidden, folders: folders, say: say)
             } catch {
                 faults.append(provider.place?.fault(error.description).description ?? "provider \(provider.name): \(error)")
             }
@@ -44,7 +44,7 @@ enum Outlets {
     }
 
     private static func make(
-        _ provider: ProviderPlan, _ hidden: HiddenTexts, _ folders: ModuleFolders, _ say: @escaping @Sendable (String) -> Void
+        _ provider: ProviderPlan, hidden: HiddenTexts, folders: ModuleFolders, say: @escaping @Sendable (String) -> Void
     ) throws(ModuleFault) -> MadeOutlet {
         guard let module = try folders.module(provider.plugin) else {
             throw ModuleFault("there is no module named '\(provider.plugin)'")

@@ -24,7 +24,7 @@ final class Reloader: Sendable {
     private let isBusy = Monitor(false)
 
     init(
-        _ file: String, _ http: ListenAddress?, _ folders: ModuleFolders, _ router: Router, _ storage: Storage, _ masks: Masks,
+        _ file: String, http: ListenAddress?, folders: ModuleFolders, router: Router, storage: Storage, masks: Masks,
         say: @escaping @Sendable (String) -> Void
     ) {
         self.file = file

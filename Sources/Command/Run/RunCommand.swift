@@ -40,7 +40,7 @@ let configOption = Option(name: "--config", short: "-c", value: "FILE", about: "
 private func run(_ arguments: Arguments) throws -> Int32 {
     // Do this first: later the router itself may have opened a file with this number.
     let acks = try acknowledgements(arguments)
-    let workers = try count(arguments, "--workers", 1...1024) ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    let workers = try count(arguments, option: "--workers", range: 1...1024) ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     let drain = try time(arguments, "--drain") ?? .seconds(30)
     let file = arguments["--config"] ?? Loading.defaultFile
     guard file != "-" else {
@@ -90,7 +90,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     let router = Router(plan, outlets: outlets, options: options, say: say)
     let listeners = Listeners(plan, router, watchdog: options.watchdog)
     let followers = try Followers(plan, router, folder: storage.path, say: say)
-    let reloader = Reloader(file, http, folders, router, storage, masks, say: say)
+    let reloader = Reloader(file, http: http, folders: folders, router: router, storage: storage, masks: masks, say: say)
     let service = ControlService(
         router: router, listeners: listeners, reloader: reloader, folder: state, started: started,
         consent: options.registry.flatMap { registry in router.withdrawals.map { LedgerService(.running(registry, $0), folder: state) } })
@@ -147,7 +147,7 @@ private func sayWhatWaits(_ account: Account) {
 
 /// Returns the descriptor that `--acks` names, or nil without the option. Throws if it is not open for writing.
 private func acknowledgements(_ arguments: Arguments) throws -> Int32? {
-    guard let number = try count(arguments, "--acks", 3...1_000_000).map(Int32.init) else { return nil }
+    guard let number = try count(arguments, option: "--acks", range: 3...1_000_000).map(Int32.init) else { return nil }
     let flags = fcntl(number, F_GETFL)
     let fault = flags < 0 ? "is not open" : flags & O_ACCMODE == O_RDONLY ? "is open for reading only" : nil
     if let fault {
@@ -188,7 +188,7 @@ private func time(_ arguments: Arguments, _ option: String) throws(UsageFault) -
     return duration
 }
 
-private func count(_ arguments: Arguments, _ option: String, _ range: ClosedRange<Int>) throws(UsageFault) -> Int? {
+private func count(_ arguments: Arguments, option: String, range: ClosedRange<Int>) throws(UsageFault) -> Int? {
     guard let text = arguments[option] else { return nil }
     guard let number = Int(text), range.contains(number) else {
         throw UsageFault("\(option) must be a number from \(range.lowerBound) to \(range.upperBound), is '\(text)'")

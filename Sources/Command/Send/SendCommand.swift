@@ -43,7 +43,7 @@ let sendCommand = Command(
         do {
             let key = try SendKey.read(arguments["--key-file"])
             if key != nil, target.isExposed { Console.say("warning: over http:// the key can be read on its way; use https://") }
-            let checkpoint = try openCheckpoint(arguments, inputs, to)
+            let checkpoint = try openCheckpoint(arguments, inputs: inputs, to: to)
             let transport = try target.transport(key: key, authorities: arguments["--ca"])
             return try Request(
                 to: to, by: transport, retry: .seconds(seconds), limits: limits, checkpoint: checkpoint, keeps: arguments.has("--resume")
@@ -64,7 +64,7 @@ private func number(_ arguments: Arguments, _ option: String, in range: ClosedRa
 }
 
 /// Opens the checkpoint. Returns nil if none can be kept, for instance because an input cannot be read a second time.
-private func openCheckpoint(_ arguments: Arguments, _ inputs: [SendInput], _ to: String) throws -> Checkpoint? {
+private func openCheckpoint(_ arguments: Arguments, inputs: [SendInput], to: String) throws -> Checkpoint? {
     let path: String
     if let named = arguments["--resume"] {
         guard inputs.allSatisfy(\.isRegular) else {
@@ -200,15 +200,15 @@ private final class Request {
             input.descriptor, limits: limits, from: offset, after: place?.line ?? 0, waitsForEnd: keeps && input.isRegular)
         let before = sender.counts.bytes
         try sender.send(batches, named: input.name) { offset, line in
-            try keep(input, offset, line)
+            try keep(input, offset: offset, line: line)
             bar.show(bytes: input.isRegular ? offset : sender.counts.bytes - before, events: sender.counts.taken)
         }
-        if checkpoint != nil { try keep(input, batches.safeOffset, batches.line) }
+        if checkpoint != nil { try keep(input, offset: batches.safeOffset, line: batches.line) }
         bar.finish(input.size)
         if batches.leftUnfinished { bar.say("\(input.name):\(batches.line + 1): this line is unfinished and is left for the next run") }
     }
 
-    private func keep(_ input: SendInput, _ offset: Int, _ line: Int) throws {
+    private func keep(_ input: SendInput, offset: Int, line: Int) throws {
         guard let checkpoint else { return }
         let mark: FileMark
         do throws(SystemFault) {

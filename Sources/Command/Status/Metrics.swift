@@ -27,76 +27,91 @@ struct Metrics {
     // MARK: - Families
 
     private mutating func addProcess(_ started: Int64) {
-        family("switchyard_info", "gauge", "The running version.", [("version=\(quoted(version))", 1)])
-        family("process_start_time_seconds", "gauge", "When the process was started, in seconds since 1970.", [("", seconds(started))])
+        family("switchyard_info", kind: "gauge", help: "The running version.", samples: [("version=\(quoted(version))", 1)])
+        family(
+            "process_start_time_seconds", kind: "gauge", help: "When the process was started, in seconds since 1970.",
+            samples: [("", seconds(started))])
         if let process = ProcessFigures() {
-            family("process_cpu_seconds_total", "counter", "Processor time of the process.", [("", process.cpu)])
-            family("process_resident_memory_bytes", "gauge", "Resident memory of the process.", [("", Double(process.resident))])
-            family("process_open_fds", "gauge", "Open file descriptors.", [("", Double(process.descriptors))])
+            family("process_cpu_seconds_total", kind: "counter", help: "Processor time of the process.", samples: [("", process.cpu)])
+            family(
+                "process_resident_memory_bytes", kind: "gauge", help: "Resident memory of the process.",
+                samples: [("", Double(process.resident))])
+            family("process_open_fds", kind: "gauge", help: "Open file descriptors.", samples: [("", Double(process.descriptors))])
         }
     }
 
     private mutating func addEntrance(_ router: RouterStatus, _ listeners: [SourceStatus]) {
         family(
-            "switchyard_configuration_generation", "gauge", "The number of the active plan; each reload adds 1.",
-            [("", Double(router.generation))])
+            "switchyard_configuration_generation", kind: "gauge", help: "The number of the active plan; each reload adds 1.",
+            samples: [("", Double(router.generation))])
         func sources(_ value: (SourceCounts) -> Int) -> [(String, Double)] {
             router.sources.map { ("source=\(quoted($0.name))", Double(value($0.counts))) }
         }
-        family("switchyard_source_events_total", "counter", "Valid events, by source.", sources(\.events))
-        family("switchyard_source_rejected_total", "counter", "Lines that were not valid events, by source.", sources(\.rejected))
+        family("switchyard_source_events_total", kind: "counter", help: "Valid events, by source.", samples: sources(\.events))
         family(
-            "switchyard_consent_events_total", "counter", "Consent events, by source and outcome.",
-            router.sources.flatMap { source in
+            "switchyard_source_rejected_total", kind: "counter", help: "Lines that were not valid events, by source.",
+            samples: sources(\.rejected))
+        family(
+            "switchyard_consent_events_total", kind: "counter", help: "Consent events, by source and outcome.",
+            samples: router.sources.flatMap { source in
                 source.counts.consent.named.map {
                     ("source=\(quoted(source.name)),outcome=\(quoted($0.name))", Double($0.count))
                 }
             })
-        family("switchyard_duplicates_total", "counter", "Duplicate events that were dropped.", [("", Double(router.duplicates))])
-        family("switchyard_emitted_total", "counter", "Events that emit rules made.", [("", Double(router.emitted))])
+        family(
+            "switchyard_duplicates_total", kind: "counter", help: "Duplicate events that were dropped.",
+            samples: [("", Double(router.duplicates))])
+        family("switchyard_emitted_total", kind: "counter", help: "Events that emit rules made.", samples: [("", Double(router.emitted))])
         if let inbox = router.inbox {
-            family("switchyard_inbox_submissions", "gauge", "Requests that wait for a worker.", [("", Double(inbox.submissions))])
-            family("switchyard_inbox_bytes", "gauge", "Bytes of requests that wait for a worker.", [("", Double(inbox.bytes))])
-            header("switchyard_ingest_seconds", "histogram", "Time from the arrival of a request's events to their answer.")
-            add("switchyard_ingest_seconds", "", inbox.latencies, per: 1e9)
+            family(
+                "switchyard_inbox_submissions", kind: "gauge", help: "Requests that wait for a worker.",
+                samples: [("", Double(inbox.submissions))])
+            family(
+                "switchyard_inbox_bytes", kind: "gauge", help: "Bytes of requests that wait for a worker.",
+                samples: [("", Double(inbox.bytes))])
+            header("switchyard_ingest_seconds", kind: "histogram", help: "Time from the arrival of a request's events to their answer.")
+            add("switchyard_ingest_seconds", labels: "", histogram: inbox.latencies, per: 1e9)
         }
         guard !listeners.isEmpty else { return }
         func counts(_ value: (SourceStatus) -> Int) -> [(String, Double)] {
             listeners.map { ("source=\(quoted($0.name))", Double(value($0))) }
         }
-        family("switchyard_listener_requests_total", "counter", "Requests, by source.", counts(\.counts.requests))
-        family("switchyard_listener_connections", "gauge", "Open connections.", counts(\.counts.connections))
+        family("switchyard_listener_requests_total", kind: "counter", help: "Requests, by source.", samples: counts(\.counts.requests))
+        family("switchyard_listener_connections", kind: "gauge", help: "Open connections.", samples: counts(\.counts.connections))
         family(
-            "switchyard_listener_slow_connections_total", "counter", "Connections that were closed since they were slow.",
-            counts(\.counts.slowConnections))
-        family("switchyard_listener_waiting_requests", "gauge", "Requests that wait for their answer.", counts(\.counts.waiting))
-        family("switchyard_listener_body_bytes", "gauge", "Bytes of request bodies in memory.", counts(\.counts.memory))
+            "switchyard_listener_slow_connections_total", kind: "counter", help: "Connections that were closed since they were slow.",
+            samples: counts(\.counts.slowConnections))
+        family(
+            "switchyard_listener_waiting_requests", kind: "gauge", help: "Requests that wait for their answer.",
+            samples: counts(\.counts.waiting))
+        family(
+            "switchyard_listener_body_bytes", kind: "gauge", help: "Bytes of request bodies in memory.", samples: counts(\.counts.memory))
     }
 
     private mutating func addRoutes(_ router: RouterStatus) {
         family(
-            "switchyard_route_events_total", "counter", "Verdicts on valid and emitted events, by route.",
-            router.routes.flatMap { route in
+            "switchyard_route_events_total", kind: "counter", help: "Verdicts on valid and emitted events, by route.",
+            samples: router.routes.flatMap { route in
                 // A held event has no verdict yet, and a counter must not fall.
                 zip(Tally.columns, route.verdicts).filter { $0.0 != .held }.map {
                     ("route=\(quoted(route.name)),verdict=\(quoted($0.key))", Double($1))
                 }
             })
         family(
-            "switchyard_route_keep_errors_total", "counter", "How often the expression of sample.keep failed.",
-            router.routes.map { ("route=\(quoted($0.name))", Double($0.keepErrors)) })
+            "switchyard_route_keep_errors_total", kind: "counter", help: "How often the expression of sample.keep failed.",
+            samples: router.routes.map { ("route=\(quoted($0.name))", Double($0.keepErrors)) })
         family(
-            "switchyard_route_transform_errors_total", "counter", "How often an expression of the transform had no value.",
-            router.routes.map { ("route=\(quoted($0.name))", Double($0.transformErrors)) })
+            "switchyard_route_transform_errors_total", kind: "counter", help: "How often an expression of the transform had no value.",
+            samples: router.routes.map { ("route=\(quoted($0.name))", Double($0.transformErrors)) })
     }
 
     private mutating func addHeld(_ held: HeldStatus, at now: Int64) {
-        family("switchyard_held_events", "gauge", "Events that wait for consent.", [("", Double(held.events))])
-        family("switchyard_held_bytes", "gauge", "Bytes of events that wait for consent.", [("", Double(held.bytes))])
+        family("switchyard_held_events", kind: "gauge", help: "Events that wait for consent.", samples: [("", Double(held.events))])
+        family("switchyard_held_bytes", kind: "gauge", help: "Bytes of events that wait for consent.", samples: [("", Double(held.bytes))])
         family(
-            "switchyard_held_oldest_age_seconds", "gauge", "Age of the oldest event that waits for consent; 0 if none waits.",
-            [("", held.oldest.map { Double(max(0, now - $0)) / 1e9 } ?? 0)])
-        family("switchyard_held_failing", "gauge", "1 while events cannot be held.", [("", held.fault == nil ? 0 : 1)])
+            "switchyard_held_oldest_age_seconds", kind: "gauge", help: "Age of the oldest event that waits for consent; 0 if none waits.",
+            samples: [("", held.oldest.map { Double(max(0, now - $0)) / 1e9 } ?? 0)])
+        family("switchyard_held_failing", kind: "gauge", help: "1 while events cannot be held.", samples: [("", held.fault == nil ? 0 : 1)])
     }
 
     private mutating func addLanes(_ router: RouterStatus) {
@@ -105,72 +120,94 @@ struct Metrics {
         func each(_ value: (LaneStatus) -> Double) -> [(String, Double)] {
             lanes.map { ("provider=\(quoted($0.provider))", value($0.status)) }
         }
-        family("switchyard_lane_taken_total", "counter", "Events that the lane took.", each { Double($0.account.totalTaken) })
-        family("switchyard_lane_resumed", "gauge", "Events that an earlier run had left.", each { Double($0.account.totalResumed) })
         family(
-            "switchyard_lane_settled_total", "counter", "Events of the lane, by fate.",
-            lanes.flatMap { lane in
+            "switchyard_lane_taken_total", kind: "counter", help: "Events that the lane took.",
+            samples: each { Double($0.account.totalTaken) })
+        family(
+            "switchyard_lane_resumed", kind: "gauge", help: "Events that an earlier run had left.",
+            samples: each { Double($0.account.totalResumed) })
+        family(
+            "switchyard_lane_settled_total", kind: "counter", help: "Events of the lane, by fate.",
+            samples: lanes.flatMap { lane in
                 LaneAccount.Fate.allCases.map { fate in
                     ("provider=\(quoted(lane.provider)),fate=\(quoted(fate.rawValue))", Double(lane.status.account.total(fate)))
                 }
             })
-        family("switchyard_lane_retries_total", "counter", "Deliveries that were tried again.", each { Double($0.account.retries) })
-        family("switchyard_lane_abandoned_total", "counter", "Deliveries past their deadline.", each { Double($0.account.abandoned) })
-        family("switchyard_lane_waiting_events", "gauge", "Events of the lane that have no fate yet.", each { Double($0.events) })
-        family("switchyard_lane_memory_bytes", "gauge", "Bytes in memory of events that have no fate yet.", each { Double($0.memory) })
-        family("switchyard_lane_disk_bytes", "gauge", "Bytes of these events that are stored on disk or will be.", each { Double($0.disk) })
         family(
-            "switchyard_lane_oldest_age_seconds", "gauge", "Age of the oldest event that has no fate yet; 0 if none waits.",
-            each { lane in lane.oldest.map { Double(max(0, router.at - $0)) / 1e9 } ?? 0 })
-        family("switchyard_lane_batches_in_flight", "gauge", "Batches in flight.", each { Double($0.underWay) })
-        family("switchyard_lane_failed_attempts", "gauge", "Consecutive attempts that failed.", each { Double($0.attempts) })
+            "switchyard_lane_retries_total", kind: "counter", help: "Deliveries that were tried again.",
+            samples: each { Double($0.account.retries) })
+        family(
+            "switchyard_lane_abandoned_total", kind: "counter", help: "Deliveries past their deadline.",
+            samples: each { Double($0.account.abandoned) })
+        family(
+            "switchyard_lane_waiting_events", kind: "gauge", help: "Events of the lane that have no fate yet.",
+            samples: each { Double($0.events) })
+        family(
+            "switchyard_lane_memory_bytes", kind: "gauge", help: "Bytes in memory of events that have no fate yet.",
+            samples: each { Double($0.memory) })
+        family(
+            "switchyard_lane_disk_bytes", kind: "gauge", help: "Bytes of these events that are stored on disk or will be.",
+            samples: each { Double($0.disk) })
+        family(
+            "switchyard_lane_oldest_age_seconds", kind: "gauge", help: "Age of the oldest event that has no fate yet; 0 if none waits.",
+            samples: each { lane in lane.oldest.map { Double(max(0, router.at - $0)) / 1e9 } ?? 0 })
+        family("switchyard_lane_batches_in_flight", kind: "gauge", help: "Batches in flight.", samples: each { Double($0.underWay) })
+        family(
+            "switchyard_lane_failed_attempts", kind: "gauge", help: "Consecutive attempts that failed.",
+            samples: each { Double($0.attempts) })
         let breakers: [LaneStatus.Breaker] = [.closed, .open, .probing]
         family(
-            "switchyard_lane_breaker", "gauge", "1 for the current state of the breaker.",
-            lanes.flatMap { lane in
+            "switchyard_lane_breaker", kind: "gauge", help: "1 for the current state of the breaker.",
+            samples: lanes.flatMap { lane in
                 breakers.map { state in
                     ("provider=\(quoted(lane.provider)),state=\(quoted(state.rawValue))", lane.status.breaker == state ? 1.0 : 0)
                 }
             })
-        family("switchyard_lane_store_failing", "gauge", "1 while events cannot be stored.", each { $0.storeFault == nil ? 0 : 1 })
-        family("switchyard_lane_stopped", "gauge", "1 if the lane has stopped permanently.", each { $0.phase == .stopped ? 1 : 0 })
-        histograms("switchyard_lane_delivery_age_seconds", "How old events were when they were delivered.", lanes, \.ages, per: 1e9)
-        histograms("switchyard_lane_batch_events", "How many events a delivered batch had.", lanes, \.sizes, per: 1)
+        family(
+            "switchyard_lane_store_failing", kind: "gauge", help: "1 while events cannot be stored.",
+            samples: each { $0.storeFault == nil ? 0 : 1 })
+        family(
+            "switchyard_lane_stopped", kind: "gauge", help: "1 if the lane has stopped permanently.",
+            samples: each { $0.phase == .stopped ? 1 : 0 })
+        histograms(
+            "switchyard_lane_delivery_age_seconds", help: "How old events were when they were delivered.", lanes: lanes, path: \.ages,
+            per: 1e9)
+        histograms("switchyard_lane_batch_events", help: "How many events a delivered batch had.", lanes: lanes, path: \.sizes, per: 1)
     }
 
     // MARK: - The text
 
-    private mutating func header(_ name: String, _ kind: String, _ help: String) {
+    private mutating func header(_ name: String, kind: String, help: String) {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n"
     }
 
-    private mutating func family(_ name: String, _ kind: String, _ help: String, _ samples: [(labels: String, value: Double)]) {
+    private mutating func family(_ name: String, kind: String, help: String, samples: [(labels: String, value: Double)]) {
         guard !samples.isEmpty else { return }
-        header(name, kind, help)
-        for sample in samples { line(name, sample.labels, sample.value) }
+        header(name, kind: kind, help: help)
+        for sample in samples { line(name, labels: sample.labels, value: sample.value) }
     }
 
     private mutating func histograms(
-        _ name: String, _ help: String, _ lanes: [RouterStatus.Lane], _ path: KeyPath<LaneStatus, Histogram>, per unit: Double
+        _ name: String, help: String, lanes: [RouterStatus.Lane], path: KeyPath<LaneStatus, Histogram>, per unit: Double
     ) {
         guard !lanes.isEmpty else { return }
-        header(name, "histogram", help)
-        for lane in lanes { add(name, "provider=\(quoted(lane.provider))", lane.status[keyPath: path], per: unit) }
+        header(name, kind: "histogram", help: help)
+        for lane in lanes { add(name, labels: "provider=\(quoted(lane.provider))", histogram: lane.status[keyPath: path], per: unit) }
     }
 
-    private mutating func add(_ name: String, _ labels: String, _ histogram: Histogram, per unit: Double) {
+    private mutating func add(_ name: String, labels: String, histogram: Histogram, per unit: Double) {
         let front = labels.isEmpty ? "" : labels + ","
         var total = 0
         for (bound, count) in zip(histogram.bounds, histogram.counts) {
             total += count
-            line(name + "_bucket", front + "le=\"\(number(Double(bound) / unit))\"", Double(total))
+            line(name + "_bucket", labels: front + "le=\"\(number(Double(bound) / unit))\"", value: Double(total))
         }
-        line(name + "_bucket", front + "le=\"+Inf\"", Double(histogram.total))
-        line(name + "_sum", labels, histogram.sum / unit)
-        line(name + "_count", labels, Double(histogram.total))
+        line(name + "_bucket", labels: front + "le=\"+Inf\"", value: Double(histogram.total))
+        line(name + "_sum", labels: labels, value: histogram.sum / unit)
+        line(name + "_count", labels: labels, value: Double(histogram.total))
     }
 
-    private mutating func line(_ name: String, _ labels: String, _ value: Double) {
+    private mutating func line(_ name: String, labels: String, value: Double) {
         text += name + (labels.isEmpty ? "" : "{\(labels)}") + " \(number(value))\n"
     }
 

@@ -67,13 +67,13 @@ extension Command {
             } else if word == "--" {
                 optionsEnded = true
             } else {
-                try parseOption(word, &left, &arguments)
+                try parseOption(word, rest: &left, arguments: &arguments)
             }
         }
         return arguments
     }
 
-    private func parseOption(_ word: String, _ rest: inout ArraySlice<String>, _ arguments: inout Arguments) throws(UsageFault) {
+    private func parseOption(_ word: String, rest: inout ArraySlice<String>, arguments: inout Arguments) throws(UsageFault) {
         let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let known = options + [Command.help]
         guard let option = known.first(where: { $0.name == parts[0] || $0.short == parts[0] }) else {

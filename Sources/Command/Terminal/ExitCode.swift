@@ -1,4 +1,4 @@
-// The exit codes of the command. Scripts rely on them. They are listed in the README and in `switchyard --help`.
+// The exit codes of the command. Scripts rely on them. They are listed in docs/operating.md and in `switchyard --help`.
 
 enum ExitCode {
     static let delivered: Int32 = 0

@@ -121,17 +121,17 @@ public struct Parcel: ~Copyable, Sendable {
         precondition(count > 0 && bytes.count &+ count <= bytes.capacity, "the line fits the reserved space")
         assert(first[count - 1] == UInt8(ascii: "\n"), "the line ends with a newline")
         bytes.extend(by: count)
-        append(admitted.entryLevel, note, messageID)
+        append(admitted.entryLevel, note: note, messageID: messageID)
         return Line(text: ByteRun(base: Bytes(first), count: count), messageID: messageID)
     }
 
     /// Appends a copy of a line that another parcel of the same route already has.
     @inline(__always) public mutating func append(_ admitted: borrowing Admitted, _ note: Note, copyOf line: Line) {
         bytes.append(line.text.base, line.text.count)
-        append(admitted.entryLevel, note, line.messageID)
+        append(admitted.entryLevel, note: note, messageID: line.messageID)
     }
 
-    @inline(__always) private mutating func append(_ level: UInt8, _ note: Note, _ messageID: MessageIDPlace) {
+    @inline(__always) private mutating func append(_ level: UInt8, note: Note, messageID: MessageIDPlace) {
         // A block is smaller than 4 GB, and the number of an event's subjects was limited before. The conversion of the end traps if a
         // parcel reaches 4 GB.
         entryColumn.append(

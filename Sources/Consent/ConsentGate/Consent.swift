@@ -88,7 +88,7 @@ struct ConsentRules: BitwiseCopyable {
         members = Members(slots)
         levelsHavePurposes = plan.levels.contains { $0.purposes != nil }
         let width = self.width
-        func set(_ purposes: [String]) -> Purposes { ConsentRules.set(purposes, sorted, width, store) }
+        func set(_ purposes: [String]) -> Purposes { ConsentRules.set(purposes, names: sorted, width: width, store: store) }
         levels = store.list(
             plan.levels.map { Level(name: store.text(Array($0.name.utf8)), purposes: set($0.purposes ?? [])) })
         let meanings = Dictionary(
@@ -99,7 +99,7 @@ struct ConsentRules: BitwiseCopyable {
                 return Alias(name: store.text(name), purposes: set(purposes))
             })
         map = ConsentMap(plan.map, sorted, in: store)
-        gpc = plan.gpc.map(set) ?? ConsentRules.all(sorted.count, width, store)
+        gpc = plan.gpc.map(set) ?? ConsentRules.all(sorted.count, width: width, store: store)
         gpcRefuses = plan.gpc.map { !$0.isEmpty } ?? true
         unknown = UnknownRules(plan, slot: unknownSlot, in: store)
         minimumVersion = store.text(Array((plan.minimumVersion ?? "").utf8))
@@ -112,10 +112,10 @@ struct ConsentRules: BitwiseCopyable {
     }
 
     func set(_ purposes: [String], in store: Store) -> Purposes {
-        ConsentRules.set(purposes, names.map { Array($0.bytes) }, width, store)
+        ConsentRules.set(purposes, names: names.map { Array($0.bytes) }, width: width, store: store)
     }
 
-    private static func set(_ purposes: [String], _ names: [[UInt8]], _ width: Int, _ store: Store) -> Purposes {
+    private static func set(_ purposes: [String], names: [[UInt8]], width: Int, store: Store) -> Purposes {
         var words = [UInt64](repeating: 0, count: width)
         for purpose in purposes {
             let bit = names.firstIndex(of: Array(purpose.utf8))!
@@ -128,7 +128,7 @@ struct ConsentRules: BitwiseCopyable {
         names.sorted { $0.count != $1.count ? $0.count < $1.count : $0.lexicographicallyPrecedes($1) }
     }
 
-    private static func all(_ count: Int, _ width: Int, _ store: Store) -> Purposes {
+    private static func all(_ count: Int, width: Int, store: Store) -> Purposes {
         var words = [UInt64](repeating: 0, count: width)
         for bit in 0..<count { words[bit / 64] |= 1 << UInt64(bit % 64) }
         return store.list(words).baseAddress!

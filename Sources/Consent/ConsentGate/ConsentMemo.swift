@@ -54,7 +54,8 @@ struct ConsentMemo: ~Copyable {
 
     @inline(__always) func said(at index: Int, _ member: Int, _ text: ByteRun) -> ConsentSaid? {
         let place = (places + index).pointee
-        guard place.count == text.count, place.member == member, sameBytes(texts + index &* ConsentMemo.longest, text.base, text.count)
+        guard place.count == text.count, place.member == member,
+            sameBytes(texts + index &* ConsentMemo.longest, b: text.base, count: text.count)
         else { return nil }
         let granted = sets + index &* width &* 3
         return ConsentSaid(
@@ -62,7 +63,7 @@ struct ConsentMemo: ~Copyable {
             isMapped: place.isMapped, isPrivate: place.isPrivate, granted: granted, refused: granted + width, spoken: granted + 2 &* width)
     }
 
-    mutating func keep(_ said: ConsentSaid, at index: Int, _ member: Int, _ text: ByteRun) {
+    mutating func keep(_ said: ConsentSaid, at index: Int, member: Int, text: ByteRun) {
         places[index] = Place(
             count: text.count, member: member, isBroken: said.isBroken, level: said.level, namesLevel: said.namesLevel,
             namesPurposes: said.namesPurposes, isMapped: said.isMapped, isPrivate: said.isPrivate)

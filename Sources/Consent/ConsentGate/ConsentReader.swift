@@ -75,7 +75,7 @@ struct ConsentReader: ~Copyable {
     /// Reads the state of the event. `standing` is what is on record for its subjects. The state is valid until the next event is read.
     mutating func read(_ event: ScannedEvent, standing: Standing) -> ConsentState {
         isRead = true
-        state = settle(find(event), standing, event)
+        state = settle(find(event), standing: standing, event: event)
         return state
     }
 
@@ -87,7 +87,7 @@ struct ConsentReader: ~Copyable {
         guard let place = memo.place(of: text) else { return evaluate(event) }
         if let known = memo.said(at: place, member, text) { return known }
         let found = evaluate(event)
-        memo.keep(found, at: place, member, text)
+        memo.keep(found, at: place, member: member, text: text)
         return found
     }
 
@@ -103,7 +103,7 @@ struct ConsentReader: ~Copyable {
     }
 
     /// Combines what the event says with what is on record.
-    @inline(__always) private mutating func settle(_ said: ConsentSaid, _ standing: Standing, _ event: ScannedEvent) -> ConsentState {
+    @inline(__always) private mutating func settle(_ said: ConsentSaid, standing: Standing, event: ScannedEvent) -> ConsentState {
         let width = rules.width
         guard !said.isBroken, standing.kind != .unreadable else {
             for i in 0..<width { settled[i] = 0 }

@@ -125,11 +125,12 @@ public struct ConsentStatementReader: ~Copyable {
     }
 
     public mutating func tiedSubjects(of event: ScannedEvent, under key: SipKey) -> (SubjectKey, SubjectKey)? {
-        guard let user = subject(rules.userID, event, key), let device = subject(rules.anonymousID, event, key) else { return nil }
+        guard let user = subject(rules.userID, event: event, key: key), let device = subject(rules.anonymousID, event: event, key: key)
+        else { return nil }
         return (user, device)
     }
 
-    private mutating func subject(_ slot: Int, _ event: ScannedEvent, _ key: SipKey) -> SubjectKey? {
+    private mutating func subject(_ slot: Int, event: ScannedEvent, key: SipKey) -> SubjectKey? {
         guard let id = decoder.identity(event.slots[slot], in: event.block, booleans: false) else { return nil }
         let (low, high) = key.hash128(id)
         return SubjectKey(high: high, low: low)
@@ -269,7 +270,7 @@ private struct OwnForm {
 
 extension ByteRun {
     fileprivate func equals(_ word: StaticString) -> Bool {
-        count == word.utf8CodeUnitCount && sameBytes(base, word.utf8Start, count)
+        count == word.utf8CodeUnitCount && sameBytes(base, b: word.utf8Start, count: count)
     }
 }
 

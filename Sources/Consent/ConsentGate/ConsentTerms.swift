@@ -43,11 +43,11 @@ public struct ConsentTerms: Hashable, Sendable {
         if self == other { return self }
         if isWithdrawn || other.isWithdrawn { return .withdrawn }
         return ConsentTerms(
-            level: ConsentTerms.lower(level, other.level, levels), granted: granted.filter { other.granted.contains($0) },
+            level: ConsentTerms.lower(level, b: other.level, levels: levels), granted: granted.filter { other.granted.contains($0) },
             denied: denied + other.denied, version: version == other.version ? version : nil)
     }
 
-    private static func lower(_ a: String?, _ b: String?, _ levels: [String]) -> String? {
+    private static func lower(_ a: String?, b: String?, levels: [String]) -> String? {
         guard let a, let b else { return nil }
         func rank(_ level: String) -> Int { levels.firstIndex(of: level) ?? -1 }
         // Two unknown levels cannot be compared, so neither holds.

@@ -85,7 +85,7 @@ public struct Gate: ~Copyable {
     /// Returns whether the event may leave by a route with this demand.
     @inline(__always) public mutating func pass(_ event: ScannedEvent, _ demand: Demand, name: inout EventName, nameSlot: Int) -> GateAnswer
     {
-        let demand = raised(demand, event, &name, nameSlot)
+        let demand = raised(demand, event: event, name: &name, nameSlot: nameSlot)
         switch Admission.decide(demand, rules?.pointer(to: \.admission), state: { state(of: event) }) {
         case .admitted(let admitted): return .admitted(admitted)
         case .denied(.unreadable):
@@ -102,9 +102,9 @@ public struct Gate: ~Copyable {
     }
 
     /// Returns the demand of the route, raised to the level of the event's name if that is higher.
-    @inline(__always) mutating func raised(_ demand: Demand, _ event: ScannedEvent, _ name: inout EventName, _ nameSlot: Int) -> Demand {
+    @inline(__always) mutating func raised(_ demand: Demand, event: ScannedEvent, name: inout EventName, nameSlot: Int) -> Demand {
         guard let rules, !rules.pointee.raises.isEmpty else { return demand }
-        return Demand(level: max(demand.level, raise(event, rules, &name, nameSlot)), purposes: demand.purposes)
+        return Demand(level: max(demand.level, raise(event, rules: rules, name: &name, nameSlot: nameSlot)), purposes: demand.purposes)
     }
 
     @inline(__always) mutating func state(of event: ScannedEvent) -> ConsentState {
@@ -171,11 +171,11 @@ public struct Gate: ~Copyable {
     /// Returns the level that the event's name demands on every route.
     public mutating func raise(of event: ScannedEvent, _ name: inout EventName, _ nameSlot: Int) -> Int {
         guard let rules, !rules.pointee.raises.isEmpty else { return 0 }
-        return raise(event, rules, &name, nameSlot)
+        return raise(event, rules: rules, name: &name, nameSlot: nameSlot)
     }
 
     private mutating func raise(
-        _ event: ScannedEvent, _ rules: UnsafePointer<Rules>, _ name: inout EventName, _ nameSlot: Int
+        _ event: ScannedEvent, rules: UnsafePointer<Rules>, name: inout EventName, nameSlot: Int
     ) -> Int {
         if raisedTo < 0 {
             raisedTo = raisedFrom

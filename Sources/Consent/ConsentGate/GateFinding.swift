@@ -71,7 +71,7 @@ extension Gate {
         guard let rules else { return nil }
         let consent = rules.pointee.consent
         let purposes = demand.purposes
-        let level = raised(demand, event, &name, nameSlot).level
+        let level = raised(demand, event: event, name: &name, nameSlot: nameSlot).level
         var finding = GateFinding(
             isDemanding: level > 0 || purposes != nil, demanded: level, state: .unread, missing: [], signals: [])
         if level > demand.level, let name = name.read(event, slot: nameSlot) {
@@ -85,7 +85,7 @@ extension Gate {
         finding.isHolding = assumed == UnknownRules.hold
         finding.missing = consent.lacking(purposes, in: state.granted)
         finding.signals = ConsentMember.allCases.compactMap { member in
-            signal(member, event, consent, demanded: purposes, slots: slots)
+            signal(member, event: event, rules: consent, demanded: purposes, slots: slots)
         }
         finding.record = record(of: event, demanded: purposes, consent)
         switch state.kind {
@@ -113,7 +113,7 @@ extension Gate {
     /// Returns what one member says, by reading the event again as if it carried no other member. Returns nil if the event does not carry
     /// this one.
     private func signal(
-        _ member: ConsentMember, _ event: ScannedEvent, _ rules: ConsentRules, demanded: Purposes?, slots: Int
+        _ member: ConsentMember, event: ScannedEvent, rules: ConsentRules, demanded: Purposes?, slots: Int
     ) -> GateFinding.Signal? {
         let members = rules.members.all
         guard event.slots[members[member.rawValue]].isPresent else { return nil }

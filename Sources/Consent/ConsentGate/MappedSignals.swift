@@ -34,13 +34,13 @@ struct MappedSignals {
             if next == .broken { broken |= 1 << member.rawValue }
             signal = max(signal, next)
         }
-        if !map.tcf.isEmpty, tcf.isPresent { add(readTCF(tcf, event.block, &decoder), .tcf) }
-        if !map.tcf.isEmpty || !map.gpp.isEmpty, gpp.isPresent { add(readGPP(gpp, event.block, &decoder), .gpp) }
-        if !map.google.isEmpty, google.isPresent { add(readGoogle(google, event.block, &decoder), .google) }
+        if !map.tcf.isEmpty, tcf.isPresent { add(readTCF(tcf, block: event.block, decoder: &decoder), .tcf) }
+        if !map.tcf.isEmpty || !map.gpp.isEmpty, gpp.isPresent { add(readGPP(gpp, block: event.block, decoder: &decoder), .gpp) }
+        if !map.google.isEmpty, google.isPresent { add(readGoogle(google, block: event.block, decoder: &decoder), .google) }
         return signal
     }
 
-    private func readTCF(_ slot: Slot, _ block: Bytes, _ decoder: inout Decoder) -> ConsentReader.Signal {
+    private func readTCF(_ slot: Slot, block: Bytes, decoder: inout Decoder) -> ConsentReader.Signal {
         guard let raw = slot.string(in: block), let text = decoder.decode(raw) else { return .broken }
         // A consent platform that has nothing to ask leaves an empty string.
         if text.count == 0 { return .silent }
@@ -48,7 +48,7 @@ struct MappedSignals {
         return cap(by: string)
     }
 
-    private mutating func readGPP(_ slot: Slot, _ block: Bytes, _ decoder: inout Decoder) -> ConsentReader.Signal {
+    private mutating func readGPP(_ slot: Slot, block: Bytes, decoder: inout Decoder) -> ConsentReader.Signal {
         guard let raw = slot.string(in: block), let text = decoder.decode(raw) else { return .broken }
         if text.count == 0 { return .silent }
         guard let string = GPPString(text.bytes) else { return .broken }
@@ -65,8 +65,8 @@ struct MappedSignals {
         return rules.map.tcf.isEmpty ? .silent : .said
     }
 
-    private func readGoogle(_ slot: Slot, _ block: Bytes, _ decoder: inout Decoder) -> ConsentReader.Signal {
-        guard let mode = readMode(slot, block, &decoder) else { return .broken }
+    private func readGoogle(_ slot: Slot, block: Bytes, decoder: inout Decoder) -> ConsentReader.Signal {
+        guard let mode = readMode(slot, block: block, decoder: &decoder) else { return .broken }
         var isSaid = false
         for rule in rules.map.google where !rule.all.isDisjoint(with: mode.said) {
             speak(of: rule.purpose, isGranted: rule.all.isSubset(of: mode.granted))
@@ -76,7 +76,7 @@ struct MappedSignals {
     }
 
     /// Returns nil if the value is not an object, or if a signal has an invalid value.
-    private func readMode(_ slot: Slot, _ block: Bytes, _ decoder: inout Decoder) -> ConsentMode? {
+    private func readMode(_ slot: Slot, block: Bytes, decoder: inout Decoder) -> ConsentMode? {
         guard block[Int(slot.start)] == UInt8(ascii: "{") else { return nil }
         var mode = ConsentMode()
         var p = skipSpace(block + Int(slot.start) + 1)

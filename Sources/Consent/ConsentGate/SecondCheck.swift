@@ -40,7 +40,7 @@ public final class SecondCheck: Sendable {
     public func adopt(_ section: ConsentSection?) {
         state.withLock { state in
             for demand in section.map(RouteDemand.all) ?? [] { state.demands[demand.number] = demand }
-            state.today = section.map { Today($0, records, levels.all, state.demands) }
+            state.today = section.map { Today($0, records: records, names: levels.all, known: state.demands) }
         }
     }
 
@@ -65,7 +65,7 @@ public final class SecondCheck: Sendable {
         look()
         return state.withLock { state in
             subjects.withUnsafeBufferPointer { subjects in
-                switch state.today?.check(Demand(), level, arrival, subjects, state.bans) ?? .pass {
+                switch state.today?.check(Demand(), entryLevel: level, arrival: arrival, subjects: subjects, bans: state.bans) ?? .pass {
                 case .pass: .pass
                 case .refused: .refused([0])
                 case .unreadable: .unreadable
@@ -80,7 +80,10 @@ public final class SecondCheck: Sendable {
         return state.withLock { state in
             subjects.withUnsafeBufferPointer { subjects in
                 guard let today = state.today else { return .pass }
-                return switch today.check(today.demand(ofRoute: route), level, arrival, subjects, state.bans) {
+                return
+                    switch today.check(
+                        today.demand(ofRoute: route), entryLevel: level, arrival: arrival, subjects: subjects, bans: state.bans)
+                {
                 case .pass: .pass
                 case .refused: .refused([0])
                 case .unreadable: .unreadable
@@ -92,7 +95,7 @@ public final class SecondCheck: Sendable {
     /// Checks events by their entries and subjects.
     public func check(_ entries: UnsafeBufferPointer<Entry>, _ subjects: UnsafeBufferPointer<SubjectKey>) -> Answer {
         look()
-        return state.withLock { $0.today?.check(entries, subjects, $0.bans) ?? .pass }
+        return state.withLock { $0.today?.check(entries, all: subjects, bans: $0.bans) ?? .pass }
     }
 }
 
@@ -130,7 +133,7 @@ private final class Today {
     private var levels: [Int]
 
     /// Compiles the demands. `known` has the demands of all routes, including those of earlier plans.
-    init(_ section: ConsentSection, _ records: ConsentRecords, _ names: [String], _ known: [UInt16: RouteDemand]) {
+    init(_ section: ConsentSection, records: ConsentRecords, names: [String], known: [UInt16: RouteDemand]) {
         self.section = section
         consent = section.rules.pointee.consent
         standings = Standings(consent, records)
@@ -169,14 +172,14 @@ private final class Today {
 
     func demand(ofRoute number: UInt16?) -> Demand { number.flatMap { demands[$0] } ?? strictest }
 
-    func check(_ entries: UnsafeBufferPointer<Entry>, _ all: UnsafeBufferPointer<SubjectKey>, _ bans: Bans) -> SecondCheck.Answer {
+    func check(_ entries: UnsafeBufferPointer<Entry>, all: UnsafeBufferPointer<SubjectKey>, bans: Bans) -> SecondCheck.Answer {
         var refused: [Int] = []
         for (index, entry) in entries.enumerated() {
             let first = Int(entry.firstSubject)
             let subjects = UnsafeBufferPointer(rebasing: all[first..<first + Int(entry.subjectCount)])
             let coming = min(first + Today.ahead, all.count)
             standings.prepare(UnsafeBufferPointer(rebasing: all[coming..<min(coming + subjects.count, all.count)]))
-            switch check(demand(ofRoute: entry.route), entry.level, entry.arrival, subjects, bans) {
+            switch check(demand(ofRoute: entry.route), entryLevel: entry.level, arrival: entry.arrival, subjects: subjects, bans: bans) {
             case .pass: break
             case .refused: refused.append(index)
             case .unreadable: return .unreadable
@@ -192,12 +195,12 @@ private final class Today {
 
     /// Checks one event of a route with this demand, which was admitted under this level.
     func check(
-        _ demand: Demand, _ entryLevel: UInt8, _ arrival: Int64, _ subjects: UnsafeBufferPointer<SubjectKey>, _ bans: Bans
+        _ demand: Demand, entryLevel: UInt8, arrival: Int64, subjects: UnsafeBufferPointer<SubjectKey>, bans: Bans
     ) -> CheckResult {
         let level = max(demand.level, levels[Int(entryLevel)])
         let demand = Demand(level: level, purposes: demand.purposes)
         guard !demand.isEmpty else { return .pass }
-        if !bans.isEmpty, isBanned(arrival, subjects, bans, demand) { return .refused }
+        if !bans.isEmpty, isBanned(arrival, subjects: subjects, bans: bans, demand: demand) { return .refused }
         let standing = standings.of(subjects)
         switch standing.kind {
         case .unreadable: return .unreadable
@@ -212,7 +215,7 @@ private final class Today {
         }
     }
 
-    private func isBanned(_ arrival: Int64, _ subjects: UnsafeBufferPointer<SubjectKey>, _ bans: Bans, _ demand: Demand) -> Bool {
+    private func isBanned(_ arrival: Int64, subjects: UnsafeBufferPointer<SubjectKey>, bans: Bans, demand: Demand) -> Bool {
         func isDemanded(_ purpose: String) -> Bool {
             guard let bit = consent.purpose(named: purpose) else { return false }
             func holds(_ set: Purposes) -> Bool { set[bit / 64] & 1 << UInt64(bit % 64) != 0 }

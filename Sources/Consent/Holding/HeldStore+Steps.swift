@@ -90,14 +90,14 @@ extension HeldStore {
         if !events.isEmpty {
             let generation = generations.enter()
             defer { generations.leave(generation) }
-            let change = decide(events, heldJudge.judge(events, by: generation), heldJudge)
-            handOver(heldJudge.parcels, generation, change)
+            let change = decide(events, verdicts: heldJudge.judge(events, by: generation), heldJudge: heldJudge)
+            handOver(heldJudge.parcels, generation: generation, change: change)
         }
         heldIndex.withLock { $0.released(upTo: next) }
     }
 
     /// Counts the verdicts and returns the change of the file that follows from them.
-    private func decide(_ events: [HeldEvent], _ verdicts: [HeldJudge.Verdicts], _ heldJudge: HeldJudge) -> HeldChange {
+    private func decide(_ events: [HeldEvent], verdicts: [HeldJudge.Verdicts], heldJudge: HeldJudge) -> HeldChange {
         var change = HeldChange()
         var settled: HeldJudge.Verdicts = []
         heldIndex.withLock { heldIndex in
@@ -124,7 +124,7 @@ extension HeldStore {
     }
 
     /// Hands the parcels to the lanes. The change of the file is scheduled when every lane has its parcel.
-    private func handOver(_ parcels: UnsafeMutableBufferPointer<Parcel>, _ generation: Generation, _ change: HeldChange) {
+    private func handOver(_ parcels: UnsafeMutableBufferPointer<Parcel>, generation: Generation, change: HeldChange) {
         let receipt = Receipt { [weak self] in
             guard let self, !change.isEmpty else { return }
             heldIndex.withLock { $0.settle(change) }

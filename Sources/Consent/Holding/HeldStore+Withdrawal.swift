@@ -27,7 +27,9 @@ extension HeldStore {
         var swept = Swept()
         for subject in heldIndex.withLock({ heldIndex in heldIndex.subjects(where: records.knows) }) {
             var after: Int64? = 0
-            while let from = after { after = try sweep(subject, after: from, check, heldJudge, generation, &swept) }
+            while let from = after {
+                after = try sweep(subject, after: from, check: check, heldJudge: heldJudge, generation: generation, swept: &swept)
+            }
         }
         if storage.withLock({ $0.file != nil }) {
             try use { (file) throws(StorageFault) in
@@ -39,7 +41,7 @@ extension HeldStore {
     }
 
     private func sweep(
-        _ subject: SubjectKey, after: Int64, _ check: SecondCheck, _ heldJudge: HeldJudge, _ generation: Generation, _ swept: inout Swept
+        _ subject: SubjectKey, after: Int64, check: SecondCheck, heldJudge: HeldJudge, generation: Generation, swept: inout Swept
     ) throws(StorageFault) -> Int64? {
         let (next, gone): (Int64?, [HeldRow]) = try use { (file) throws(StorageFault) in
             let (events, next) = try file.events(
@@ -49,7 +51,7 @@ extension HeldStore {
                 throw StorageFault(.failed, "\(file.path): the consent records of its subjects cannot be read")
             }
             let gone = zip(events, verdicts).filter { event, verdicts in
-                verdicts.allSatisfy { $0.verdict.isRefusal || isRefused(event.row, $0.route, check) }
+                verdicts.allSatisfy { $0.verdict.isRefusal || isRefused(event.row, route: $0.route, check: check) }
             }.map(\.0.row)
             try file.change(remove: gone.map(\.id))
             return (next, gone)
@@ -61,7 +63,7 @@ extension HeldStore {
         return next
     }
 
-    private func isRefused(_ row: HeldRow, _ route: UInt16, _ check: SecondCheck) -> Bool {
+    private func isRefused(_ row: HeldRow, route: UInt16, check: SecondCheck) -> Bool {
         check.check(route: route, level: EntryLevel.none, arrival: row.arrival, subjects: row.subjects) == .refused([0])
     }
 }

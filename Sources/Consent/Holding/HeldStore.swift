@@ -160,7 +160,7 @@ public final class HeldStore: Sendable {
         var rows: [HeldRow] = []
         var bodies: [UnsafeRawBufferPointer] = []
         for index in 0..<held.count {
-            rows.append(row(of: index, held, generation, sources[source], key))
+            rows.append(row(of: index, held, generation: generation, source: sources[source], key: key))
             bodies.append(held.body(index))
         }
         let fits = heldIndex.withLock { heldIndex in rows.map { heldIndex.take($0) } }
@@ -180,7 +180,7 @@ public final class HeldStore: Sendable {
         return denied
     }
 
-    private func row(of index: Int, _ held: borrowing HeldEvents, _ generation: Generation, _ source: SourcePlan, _ key: Int) -> HeldRow {
+    private func row(of index: Int, _ held: borrowing HeldEvents, generation: Generation, source: SourcePlan, key: Int) -> HeldRow {
         let given = held.idLength(index)
         var row = HeldRow(
             arrival: held.arrival(index), bytes: held.body(index).count - given, subjects: Array(held.subjects(index)),

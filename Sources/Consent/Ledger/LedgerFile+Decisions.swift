@@ -28,7 +28,7 @@ extension LedgerFile {
     @discardableResult
     public func set(_ id: LedgerID, _ terms: ConsentTerms, decided: Int64? = nil, origin: String) throws(StorageFault) -> LedgerOutcome {
         try write { () throws(StorageFault) in
-            try record(terms, of: try rowToWrite(id), decided, origin)
+            try record(terms, of: try rowToWrite(id), decided: decided, origin: origin)
         }
     }
 
@@ -39,14 +39,14 @@ extension LedgerFile {
     ) throws(StorageFault) -> LedgerOutcome {
         try write { () throws(StorageFault) in
             let row = try rowToWrite(id)
-            guard let purposes else { return try record(.withdrawn, of: row, decided, origin) }
+            guard let purposes else { return try record(.withdrawn, of: row, decided: decided, origin: origin) }
             let terms = try row.terms.map { (number) throws(StorageFault) in try names.terms(number, in: database) }
-            return try record((terms ?? ConsentTerms()).refusing(purposes), of: row, decided, origin)
+            return try record((terms ?? ConsentTerms()).refusing(purposes), of: row, decided: decided, origin: origin)
         }
     }
 
     private func record(
-        _ terms: ConsentTerms, of row: SubjectRow, _ decided: Int64?, _ origin: String
+        _ terms: ConsentTerms, of row: SubjectRow, decided: Int64?, origin: String
     ) throws(StorageFault) -> LedgerOutcome {
         let decided = min(decided ?? now, now)
         let origin = try names.origin(origin, in: database)

@@ -58,9 +58,8 @@ public final class LedgerFile: @unchecked Sendable {
         self.path = path
         self.options = options
         levels = options.levels
-        guard let (file, rows) = try LedgerFile.advised({ () throws(StorageFault) in try LedgerFile.open(path, makes, options) }) else {
-            return nil
-        }
+        let opened = try LedgerFile.advised { () throws(StorageFault) in try LedgerFile.open(path, makes: makes, options: options) }
+        guard let (file, rows) = opened else { return nil }
         self.file = file
         self.rows = rows
         database = file.database
@@ -114,7 +113,7 @@ public final class LedgerFile: @unchecked Sendable {
 
     // MARK: - Opening
 
-    private static func open(_ path: String, _ makes: Bool, _ options: Options) throws(StorageFault) -> (ProvenFile, RowGuard)? {
+    private static func open(_ path: String, makes: Bool, options: Options) throws(StorageFault) -> (ProvenFile, RowGuard)? {
         var proven = ProvenFile.Options()
         proven.isSynced = true
         proven.vfs = options.vfs

@@ -160,7 +160,7 @@ public final class LedgerImport {
         var draft = persons
         try ledger.write { () throws(StorageFault) in
             for (number, line) in waiting.prefix(count) {
-                if let words = try write(line, &draft, &done, &changes) { refused.append((number, words)) }
+                if let words = try write(line, persons: &draft, done: &done, changes: &changes) { refused.append((number, words)) }
             }
         }
         persons = draft
@@ -174,7 +174,7 @@ public final class LedgerImport {
 
     /// Writes a line. Returns the reason why the line is refused, or nil if it was written.
     private func write(
-        _ line: LedgerLine, _ persons: inout [String: LedgerID], _ done: inout Counts, _ changes: inout [LedgerChange]
+        _ line: LedgerLine, persons: inout [String: LedgerID], done: inout Counts, changes: inout [LedgerChange]
     ) throws(StorageFault) -> String? {
         if case .hashed(let id) = line.id, let words = try ledger.conflict(id) { return words }
         if let terms = line.terms {

@@ -17,21 +17,21 @@ struct LedgerNames {
 
     mutating func key(_ name: String, in database: Database) throws(StorageFault) -> Int64 {
         if let known = keys[name] { return known }
-        let number = try LedgerNames.number(name, in: "keys", LedgerSchema.keyIsWhole, database)
+        let number = try LedgerNames.number(name, in: "keys", isWhole: LedgerSchema.keyIsWhole, database: database)
         keys[name] = number
         return number
     }
 
     mutating func origin(_ name: String, in database: Database) throws(StorageFault) -> Int64 {
         if let known = origins[name] { return known }
-        let number = try LedgerNames.number(name, in: "origins", LedgerSchema.originIsWhole, database)
+        let number = try LedgerNames.number(name, in: "origins", isWhole: LedgerSchema.originIsWhole, database: database)
         if origins.count >= LedgerNames.most { origins = [:] }
         origins[name] = number
         return number
     }
 
     private static func number(
-        _ name: String, in table: String, _ isWhole: String, _ database: Database
+        _ name: String, in table: String, isWhole: String, database: Database
     ) throws(StorageFault) -> Int64 {
         let find = try database.statement("SELECT number FROM \(table) WHERE name = ?1 AND \(isWhole)").bind(1, name)
         defer { find.reset() }

@@ -69,7 +69,7 @@ public struct TCString: BitwiseCopyable {
         if let disclosed, !disclosed.contains(vendor) { return false }
         if left.contains(.consent), !vendorConsents.contains(vendor) { left.remove(.consent) }
         if left.contains(.legitimateInterest), !vendorInterests.contains(vendor) { left.remove(.legitimateInterest) }
-        restrictions.narrow(&left, purpose, vendor)
+        restrictions.narrow(&left, purpose: purpose, vendor: vendor)
         return !left.isEmpty
     }
 
@@ -100,7 +100,7 @@ struct Restrictions: BitwiseCopyable {
         }
     }
 
-    func narrow(_ bases: inout TCString.Bases, _ purpose: Int, _ vendor: Int) {
+    func narrow(_ bases: inout TCString.Bases, purpose: Int, vendor: Int) {
         var bits = entries
         for _ in 0..<count {
             guard let entry = Entry(&bits), entry.purpose == purpose, entry.vendors.contains(vendor) else { continue }

@@ -47,11 +47,11 @@ struct LedgerWrites {
             for id in ids { changes += try file.untie(id) }
             ties.removeAll()
             counts.taken += 1
-        case .refuse(let purposes): try refuse(action, destroying: nil, file) { ($0 ?? ConsentTerms()).refusing(purposes) }
+        case .refuse(let purposes): try refuse(action, destroying: nil, file: file) { ($0 ?? ConsentTerms()).refusing(purposes) }
         case .withdraw(nil): try withdraw(action, file)
-        case .withdraw(let purposes?): try refuse(action, destroying: purposes, file) { ($0 ?? ConsentTerms()).refusing(purposes) }
-        case .state(let terms) where !speaker.mayWrite: try lower(action, terms, file)
-        case .state(let terms): try set(action, terms, file)
+        case .withdraw(let purposes?): try refuse(action, destroying: purposes, file: file) { ($0 ?? ConsentTerms()).refusing(purposes) }
+        case .state(let terms) where !speaker.mayWrite: try lower(action, terms: terms, file: file)
+        case .state(let terms): try set(action, terms: terms, file: file)
         }
         return Array(changes[before...])
     }
@@ -91,7 +91,7 @@ struct LedgerWrites {
         receipts.append(try file.beginReceipt(of: id, purposes: purposes, origin: speaker.origin))
     }
 
-    private mutating func set(_ action: ConsentAction, _ terms: ConsentTerms, _ file: LedgerFile) throws(StorageFault) {
+    private mutating func set(_ action: ConsentAction, terms: ConsentTerms, file: LedgerFile) throws(StorageFault) {
         for id in action.ids.map(LedgerID.raw) {
             let decided = action.decided(after: try file.lastDecision(of: id)?.decided)
             changes += try file.set(id, terms, decided: decided, origin: speaker.origin).changes
@@ -100,10 +100,10 @@ struct LedgerWrites {
     }
 
     /// Writes only what the terms refuse.
-    private mutating func lower(_ action: ConsentAction, _ terms: ConsentTerms, _ file: LedgerFile) throws(StorageFault) {
+    private mutating func lower(_ action: ConsentAction, terms: ConsentTerms, file: LedgerFile) throws(StorageFault) {
         let vocabulary = speaker.vocabulary
         var asksForMore = false
-        try refuse(action, destroying: nil, file) { known in
+        try refuse(action, destroying: nil, file: file) { known in
             asksForMore = asksForMore || terms.grants && terms != known
             return vocabulary.lowered(known, by: terms)
         }
@@ -116,7 +116,7 @@ struct LedgerWrites {
     /// lowered instead. A new decision for the id alone would grant nothing, and would so revoke what the tied ids grant. An id without any
     /// record gets a decision in two cases: if all ids of the event are unknown, or if the plan assumes a level for unknown subjects.
     private mutating func refuse(
-        _ action: ConsentAction, destroying purposes: [String]?, _ file: LedgerFile, _ body: (ConsentTerms?) -> ConsentTerms?
+        _ action: ConsentAction, destroying purposes: [String]?, file: LedgerFile, body: (ConsentTerms?) -> ConsentTerms?
     ) throws(StorageFault) {
         var unknown: [LedgerID] = []
         for id in action.ids.map(LedgerID.raw) {

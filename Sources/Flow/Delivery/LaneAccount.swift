@@ -52,7 +52,7 @@ public struct LaneAccount: Sendable, Equatable {
         self.init(routes: 0)
         for (route, count) in damaged {
             resume(route, count)
-            settle(route, .damaged, count)
+            settle(route, fate: .damaged, count: count)
         }
     }
 
@@ -77,7 +77,7 @@ public struct LaneAccount: Sendable, Equatable {
         resumed[Int(route)] += count
     }
 
-    mutating func settle(_ route: UInt16, _ fate: Fate, _ count: Int = 1) { settled[LaneAccount.index(fate)][Int(route)] += count }
+    mutating func settle(_ route: UInt16, fate: Fate, count: Int = 1) { settled[LaneAccount.index(fate)][Int(route)] += count }
 
     /// Adds routes that the plan did not have: those of an earlier run, or of a later plan.
     private mutating func makeRoom(for route: UInt16) {

@@ -47,7 +47,7 @@ extension LaneState {
             var waiting = waiting
             waiting.mayHaveArrived = true
             guard let waiting = rest(of: waiting) else { continue }
-            again(waiting, Answer("no answer within \(plan.deadline.configured)"), after: nil, at: now, &effects)
+            again(waiting, answer: Answer("no answer within \(plan.deadline.configured)"), after: nil, at: now, effects: &effects)
         }
         effects += goOnLeaving()
         if let call = calling, call.due <= now {

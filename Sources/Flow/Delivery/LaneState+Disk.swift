@@ -58,7 +58,7 @@ extension LaneState {
         !spills || backlog.isBehind || phase == .ended || phase == .stopped || heldBytes > 0 && heldBytes + bytes > plan.queue.memory
     }
 
-    mutating func takeToDisk(_ parcel: inout Parcel, _ receipt: Receipt?, at now: Instant, _ effects: inout [Effect]) {
+    mutating func takeToDisk(_ parcel: inout Parcel, receipt: Receipt?, at now: Instant, effects: inout [Effect]) {
         let hasRoom = hasDiskRoom(for: parcel.byteCount)
         if drops, !hasRoom || storeFault != nil && !roomBehindFault(parcel.byteCount) {
             if !isDropping { effects.append(.dropping) }
@@ -102,7 +102,7 @@ extension LaneState {
 
     mutating func sealGathered(at now: Instant, always: Bool) {
         var sealed: [Waiting] = []
-        backlog.sealIfDue(at: now, always: always) { sealed.append(Waiting($0, $1, $2, $3, epoch)) }
+        backlog.sealIfDue(at: now, always: always) { sealed.append(Waiting($0, share: $1, attempts: $2, firstTried: $3, epoch: epoch)) }
         for waiting in sealed { queue.append(waiting) }
     }
 
@@ -181,7 +181,9 @@ extension LaneState {
         let isLive = phase == .open || phase == .draining
         let room = isLive ? max(0, plan.queue.memory / 2 - (heldBytes - backlog.unstoredBytes)) : 0
         let hasStored = backlog.isStoring
-        let letGo = backlog.committed(roomFor: room, at: now) { sealed.append(Waiting($0, $1, $2, $3, epoch)) }
+        let letGo = backlog.committed(roomFor: room, at: now) {
+            sealed.append(Waiting($0, share: $1, attempts: $2, firstTried: $3, epoch: epoch))
+        }
         heldBytes -= letGo
         for waiting in sealed { queue.append(waiting) }
         isUntidy = true
@@ -255,7 +257,7 @@ extension LaneState {
         let answer = Answer("it could not be stored: \(fault)")
         for row in backlog.takeUnstored(at: now) {
             let waiting = Waiting(batch: row.batch, attempts: row.attempts, mayHaveArrived: row.mayHaveArrived)
-            bury(waiting, waiting.fate(otherwise: .undelivered), answer, &effects)
+            bury(waiting, fate: waiting.fate(otherwise: .undelivered), answer: answer, effects: &effects)
         }
         _ = receipts.removeAll()
         isStoreGivenUp = true
@@ -273,13 +275,13 @@ extension LaneState {
                 continue
             }
             toDrop = max(0, toDrop - row.batch.bytes.count)
-            for entry in row.batch.entries { account.settle(entry.route, .dropped) }
+            for entry in row.batch.entries { account.settle(entry.route, fate: .dropped) }
             backlog.drop(row)
         }
         if rows.isEmpty { toDrop = 0 }
         guard !kept.isEmpty || rows.isEmpty else { return effects }
         var sealed: [Waiting] = []
-        heldBytes += backlog.came(kept, at: now) { sealed.append(Waiting($0, $1, $2, $3, epoch)) }
+        heldBytes += backlog.came(kept, at: now) { sealed.append(Waiting($0, share: $1, attempts: $2, firstTried: $3, epoch: epoch)) }
         for waiting in sealed { queue.append(waiting) }
         return effects
     }
@@ -297,7 +299,7 @@ extension LaneState {
     }
 
     mutating func lost(_ loss: SpoolLoss) -> [Effect] {
-        for (route, count) in loss.routes { account.settle(route, .damaged, count) }
+        for (route, count) in loss.routes { account.settle(route, fate: .damaged, count: count) }
         backlog.lose(loss)
         return [.damaged(loss)]
     }
@@ -366,7 +368,7 @@ extension LaneState {
 }
 
 extension LaneState.Waiting {
-    init(_ batch: Batch, _ share: Backlog.Share, _ attempts: Int, _ firstTried: Int64?, _ epoch: Int64) {
+    init(_ batch: Batch, share: Backlog.Share, attempts: Int, firstTried: Int64?, epoch: Int64) {
         self.init(batch: batch, attempts: attempts, firstTried: firstTried.map { Instant(nanoseconds: $0 - epoch) }, share: share)
     }
 

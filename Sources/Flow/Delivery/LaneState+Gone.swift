@@ -41,7 +41,7 @@ extension LaneState {
         for route in account.taken.indices where account.waiting(route: route) > 0 {
             routes[UInt16(route)] = account.waiting(route: route)
         }
-        for (route, count) in routes { account.settle(route, .damaged, count) }
+        for (route, count) in routes { account.settle(route, fate: .damaged, count: count) }
         let what = left == 1 ? "an event that waited is" : "\(grouped(left)) events that waited are"
         return [
             .damaged(SpoolLoss(routes: routes, bytes: 0, words: "\(what) lost with the files of its queue, unless those were only moved"))

@@ -25,7 +25,7 @@ extension LaneState {
     /// True if letters that cannot be kept stop the lane. A lane that has ended or was stopped hands nothing over, so it holds no letters.
     private var holdsLetters: Bool { plan.deadLetters == .block && (phase == .open || phase == .draining) }
 
-    mutating func bury(_ waiting: Waiting, _ fate: LaneAccount.Fate, _ answer: Answer, _ effects: inout [Effect]) {
+    mutating func bury(_ waiting: Waiting, fate: LaneAccount.Fate, answer: Answer, effects: inout [Effect]) {
         bury(Burial(waiting: waiting, reason: fate, answer: answer, isSettled: false), &effects)
     }
 

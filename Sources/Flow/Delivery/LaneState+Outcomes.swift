@@ -103,16 +103,16 @@ extension LaneState {
             if waiting.batch.count > 1, !isVerdictOnEvents {
                 halve(waiting)
             } else {
-                bury(waiting, .rejected, answer, &effects)
+                bury(waiting, fate: .rejected, answer: answer, effects: &effects)
             }
         case .retry(let answer, let after):
-            again(waiting, answer, after: after.map { min($0, LaneState.longestPause) }, at: now, &effects)
+            again(waiting, answer: answer, after: after.map { min($0, LaneState.longestPause) }, at: now, effects: &effects)
         case .unknown(let answer):
             var waiting = waiting
             waiting.mayHaveArrived = true
-            again(waiting, answer, after: nil, at: now, &effects)
+            again(waiting, answer: answer, after: nil, at: now, effects: &effects)
         case .fault(let answer):
-            again(waiting, answer, after: plan.retry.most, forever: true, at: now, &effects)
+            again(waiting, answer: answer, after: plan.retry.most, forever: true, at: now, effects: &effects)
         case .closed(let answer):
             queue.prepend(waiting)
             effects += leave(answer)
@@ -129,18 +129,18 @@ extension LaneState {
     }
 
     mutating func again(
-        _ waiting: Waiting, _ answer: Answer, after: Duration?, forever: Bool = false, at now: Instant, _ effects: inout [Effect]
+        _ waiting: Waiting, answer: Answer, after: Duration?, forever: Bool = false, at now: Instant, effects: inout [Effect]
     ) {
         if phase == .ended || phase == .stopped, isDurable {
             keep(waiting)
             return
         }
         if phase == .ended {
-            bury(waiting, waiting.fate(otherwise: .undelivered), answer, &effects)
+            bury(waiting, fate: waiting.fate(otherwise: .undelivered), answer: answer, effects: &effects)
             return
         }
         if !forever, let first = waiting.firstTried, now - first >= plan.retry.total {
-            bury(waiting, waiting.fate(otherwise: .expired), answer, &effects)
+            bury(waiting, fate: waiting.fate(otherwise: .expired), answer: answer, effects: &effects)
             return
         }
         account.retries += 1

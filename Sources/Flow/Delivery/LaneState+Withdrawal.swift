@@ -64,10 +64,10 @@ extension LaneState {
         hasSwept(&effects)
         guard var sweeping else { return effects }
         for (route, count) in rows.routes {
-            account.settle(route, .withdrawn, count)
+            account.settle(route, fate: .withdrawn, count: count)
             sweeping.swept.events += count
         }
-        for (route, count) in rows.aged { account.settle(route, .aged, count) }
+        for (route, count) in rows.aged { account.settle(route, fate: .aged, count: count) }
         sweeping.swept.bytes += rows.bytes
         backlog.lose(SpoolLoss(routes: rows.routes.merging(rows.aged, uniquingKeysWith: +), bytes: rows.bytes + rows.agedBytes, words: ""))
         noteDue(rows.due, at: now)

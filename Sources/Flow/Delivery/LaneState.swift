@@ -265,7 +265,7 @@ struct LaneState: ~Copyable {
         noteArrival(at: now)
         var effects: [Effect] = []
         if canStore, goesToDisk(parcel.byteCount) {
-            takeToDisk(&parcel, receipt, at: now, &effects)
+            takeToDisk(&parcel, receipt: receipt, at: now, effects: &effects)
             return effects
         }
         let acknowledgement = receipt.map { [Effect.acknowledge([$0])] } ?? []
@@ -301,12 +301,12 @@ struct LaneState: ~Copyable {
         swap(&rest, &parcel)
         heldBytes += rest.bytes.count
         var effects: [Effect] = []
-        bury(Waiting(batch: Batch(rest)), .undelivered, failure ?? reason, &effects)
+        bury(Waiting(batch: Batch(rest)), fate: .undelivered, answer: failure ?? reason, effects: &effects)
         return effects
     }
 
     mutating func settle(_ parcel: inout Parcel, _ fate: LaneAccount.Fate) {
-        for entry in parcel.entries { account.settle(entry.route, fate) }
+        for entry in parcel.entries { account.settle(entry.route, fate: fate) }
         parcel.removeAll()
     }
 
@@ -323,7 +323,7 @@ struct LaneState: ~Copyable {
     }
 
     mutating func settle(_ batch: Batch, _ fate: LaneAccount.Fate) {
-        for entry in batch.entries { account.settle(entry.route, fate) }
+        for entry in batch.entries { account.settle(entry.route, fate: fate) }
         heldBytes -= batch.bytes.count
     }
 
@@ -369,7 +369,7 @@ struct LaneState: ~Copyable {
             }
             if let refusal = tooLarge(waiting.batch) {
                 var effects: [Effect] = []
-                bury(waiting, .rejected, refusal, &effects)
+                bury(waiting, fate: .rejected, answer: refusal, effects: &effects)
                 return .bury(effects)
             }
             guard stillMay(&waiting, at: now) else { continue }

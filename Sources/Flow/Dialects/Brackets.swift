@@ -24,12 +24,12 @@ struct Brackets: ~Copyable, @unchecked Sendable {
     deinit { kinds.deallocate() }
 
     /// Returns the extent of the value at `start`, which is not a blank.
-    mutating func value(_ text: Bytes, _ start: Int, _ limit: Int) -> Extent {
+    mutating func value(_ text: Bytes, start: Int, limit: Int) -> Extent {
         switch text[start] {
         case UInt8(ascii: "\""):
-            let end = stringEnd(text, start, limit)
+            let end = stringEnd(text, start: start, limit: limit)
             return Extent(end: end ?? limit, isClosed: end != nil)
-        case UInt8(ascii: "{"), UInt8(ascii: "["): return container(text, start, limit)
+        case UInt8(ascii: "{"), UInt8(ascii: "["): return container(text, start: start, limit: limit)
         default:
             // A number, a literal or invalid text extends to the next blank, quote, comma or bracket.
             var i = start + 1
@@ -40,15 +40,15 @@ struct Brackets: ~Copyable, @unchecked Sendable {
 
     /// Returns the extent of the object or list that opens at `start`. A closing bracket of the other kind also closes the brackets that
     /// were left open in between. If nothing in the value opened it, it belongs to the enclosing value.
-    mutating func container(_ text: Bytes, _ start: Int, _ limit: Int) -> Extent {
+    mutating func container(_ text: Bytes, start: Int, limit: Int) -> Extent {
         var level = 0
         var i = start
         while true {
-            i = nextMark(text, i, limit)
+            i = nextMark(text, start: i, limit: limit)
             guard i < limit else { return Extent(end: limit, isClosed: false) }
             let c = text[i]
             if c == UInt8(ascii: "\"") {
-                guard let end = stringEnd(text, i, limit) else { return Extent(end: limit, isClosed: false) }
+                guard let end = stringEnd(text, start: i, limit: limit) else { return Extent(end: limit, isClosed: false) }
                 i = end
                 continue
             }
@@ -92,7 +92,7 @@ private let ones: UInt64 = 0x0101_0101_0101_0101
 }
 
 /// Returns the place after the closing quote of the string that opens at `start`, or nil if the text ends inside it.
-func stringEnd(_ text: Bytes, _ start: Int, _ limit: Int) -> Int? {
+func stringEnd(_ text: Bytes, start: Int, limit: Int) -> Int? {
     var i = start &+ 1
     while i < limit {
         while i &+ 8 <= limit {
@@ -115,7 +115,7 @@ func stringEnd(_ text: Bytes, _ start: Int, _ limit: Int) -> Int? {
 }
 
 /// Returns the place of the first quote or bracket at or after `start`, or the limit.
-@inline(__always) private func nextMark(_ text: Bytes, _ start: Int, _ limit: Int) -> Int {
+@inline(__always) private func nextMark(_ text: Bytes, start: Int, limit: Int) -> Int {
     var i = start
     while i &+ 8 <= limit {
         let word = UnsafeRawPointer(text + i).loadUnaligned(as: UInt64.self)
@@ -136,7 +136,7 @@ func stringEnd(_ text: Bytes, _ start: Int, _ limit: Int) -> Int? {
     c == UInt8(ascii: "\"") || c == UInt8(ascii: ",") || c | 0x20 == UInt8(ascii: "{") || c | 0x20 == UInt8(ascii: "}")
 }
 
-@inline(__always) func skipBlanks(_ text: Bytes, _ start: Int, _ limit: Int) -> Int {
+@inline(__always) func skipBlanks(_ text: Bytes, start: Int, limit: Int) -> Int {
     var i = start
     while i < limit, isBlank(text[i]) { i &+= 1 }
     return i

@@ -25,7 +25,7 @@ struct ListCursor {
             return nil
         }
         let start = at
-        let extent = brackets.value(text, at, limit)
+        let extent = brackets.value(text, start: at, limit: limit)
         at = max(extent.end, at + 1)
         return (start, extent)
     }
@@ -58,19 +58,19 @@ struct MemberCursor {
             isClosed = true
             return nil
         }
-        guard text[at] == UInt8(ascii: "\""), let keyEnd = stringEnd(text, at, limit) else { return nil }
+        guard text[at] == UInt8(ascii: "\""), let keyEnd = stringEnd(text, start: at, limit: limit) else { return nil }
         let key = at + 1..<keyEnd - 1
-        let colon = skipBlanks(text, keyEnd, limit)
+        let colon = skipBlanks(text, start: keyEnd, limit: limit)
         guard colon < limit, text[colon] == UInt8(ascii: ":") else {
             at = colon
             return nil
         }
-        let start = skipBlanks(text, colon + 1, limit)
+        let start = skipBlanks(text, start: colon + 1, limit: limit)
         guard start < limit, text[start] != UInt8(ascii: "}"), text[start] != UInt8(ascii: ",") else {
             at = start
             return nil
         }
-        let extent = brackets.value(text, start, limit)
+        let extent = brackets.value(text, start: start, limit: limit)
         at = extent.end
         guard extent.isClosed else { return nil }
         return Member(key: key, value: start..<extent.end)
@@ -78,7 +78,7 @@ struct MemberCursor {
 }
 
 /// Returns true if a key is this word, written without escapes. Programs write the envelopes, and they do not escape letters.
-@inline(__always) func isKey(_ text: Bytes, _ key: Range<Int>, _ word: StaticString) -> Bool {
+@inline(__always) func isKey(_ text: Bytes, key: Range<Int>, word: StaticString) -> Bool {
     guard key.count == word.utf8CodeUnitCount else { return false }
     for i in 0..<key.count where text[key.lowerBound + i] != word.utf8Start[i] { return false }
     return true

@@ -7,7 +7,7 @@ internal import Events
 public protocol Dialect: Sendable {
     /// Translates the body event by event. An invalid event is refused alone.
     func translate(
-        _ body: UnsafeRawBufferPointer, _ context: RequestContext, _ translator: inout Translator, into translation: inout Translation)
+        _ body: UnsafeRawBufferPointer, context: RequestContext, translator: inout Translator, into translation: inout Translation)
 }
 
 /// The circumstances in which a body arrived.

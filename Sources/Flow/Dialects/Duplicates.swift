@@ -11,7 +11,7 @@ enum Duplicates {
     }
 
     /// Appends the valid JSON [start, end) to `out` without the members that a later one overrides.
-    static func remove(_ text: Bytes, _ start: Int, _ end: Int, into out: inout ByteBuffer) {
+    static func remove(_ text: Bytes, start: Int, end: Int, into out: inout ByteBuffer) {
         var frames: [Frame] = []
         var keys: [(key: [UInt8], start: Int)] = []
         var overruled: [Range<Int>] = []
@@ -21,9 +21,9 @@ enum Duplicates {
             let c = text[i]
             switch c {
             case UInt8(ascii: "\""):
-                let next = stringEnd(text, i, end) ?? end
+                let next = stringEnd(text, start: i, limit: end) ?? end
                 if expectsKey {
-                    keys.append((decoded(text, i + 1, next - 1), i))
+                    keys.append((decoded(text, start: i + 1, end: next - 1), i))
                     expectsKey = false
                 }
                 i = next
@@ -63,7 +63,7 @@ enum Duplicates {
     }
 
     /// Returns the decoded text of a key, or its bytes unchanged if it cannot be decoded.
-    static func decoded(_ text: Bytes, _ start: Int, _ end: Int) -> [UInt8] {
+    static func decoded(_ text: Bytes, start: Int, end: Int) -> [UInt8] {
         let body = UnsafeBufferPointer(start: text + start, count: end - start)
         return Text.withText(body) { $0.map(Array.init) ?? Array(body) }
     }

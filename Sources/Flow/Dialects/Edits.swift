@@ -53,9 +53,9 @@ struct Edits {
             switch edit.kind {
             case .replace: break
             case .remove:
-                let next = skipBlanks(text, done, end)
+                let next = skipBlanks(text, start: done, limit: end)
                 if text[next] == UInt8(ascii: ",") {
-                    done = skipBlanks(text, next + 1, end)
+                    done = skipBlanks(text, start: next + 1, limit: end)
                 } else {
                     // It was the last member, so the comma before it is removed.
                     let last = lastMark(out, begin)

@@ -23,14 +23,14 @@ struct EventReader: ~Copyable, Sendable {
 
     /// Appends the event [start, end) of the body to `line`, without a newline. If the text is not an event, it returns nil, sets `reason`
     /// and appends nothing. The result points into `line` and is valid until `line` or the reader changes.
-    mutating func read(_ text: Bytes, _ start: Int, _ end: Int, into line: inout ByteBuffer) -> ScannedEvent? {
+    mutating func read(_ text: Bytes, start: Int, end: Int, into line: inout ByteBuffer) -> ScannedEvent? {
         let count = end - start
         guard count <= limits.line, line.count + count < Block.most else { return refuse(.tooLarge(limits.line), at: start) }
         let begin = line.count
         line.append(text + start, count)
         flatten(line.base + begin, count)
         if let event = scan(&line, begin) { return event }
-        return readBroken(text, start, end, into: &line, begin)
+        return readBroken(text, start: start, end: end, into: &line, begin: begin)
     }
 
     /// Checks a line that this module has written, and removes duplicate keys if necessary. Returns false and removes the line if it is not
@@ -44,17 +44,17 @@ struct EventReader: ~Copyable, Sendable {
     }
 
     private mutating func readBroken(
-        _ text: Bytes, _ start: Int, _ end: Int, into line: inout ByteBuffer, _ begin: Int
+        _ text: Bytes, start: Int, end: Int, into line: inout ByteBuffer, begin: Int
     ) -> ScannedEvent? {
         line.truncate(to: begin)
-        Mender.mend(text, start, end, into: &line)
+        Mender.mend(text, start: start, end: end, into: &line)
         seal(&line)
         if prover.scan(line.base, UInt32(begin)) == nil || Int(prover.lineEnd) != line.count {
             var fault = prover.fault
             line.truncate(to: begin)
             // Repaired text is longer than the received text, so the place is found by repairing again up to it.
             spare.removeAll()
-            let place = Mender.mend(text, start, end, into: &spare, until: Int(fault.offset) - begin)
+            let place = Mender.mend(text, start: start, end: end, into: &spare, until: Int(fault.offset) - begin)
             fault.offset = UInt32(truncatingIfNeeded: place)
             return refuse(.json(fault), at: place)
         }
@@ -66,7 +66,7 @@ struct EventReader: ~Copyable, Sendable {
 
     private mutating func removeDuplicates(_ line: inout ByteBuffer, _ begin: Int) -> ScannedEvent? {
         spare.removeAll()
-        Duplicates.remove(line.base, begin, line.count, into: &spare)
+        Duplicates.remove(line.base, start: begin, end: line.count, into: &spare)
         line.truncate(to: begin)
         line.append(contentsOf: spare.bytes)
         return scan(&line, begin)
@@ -96,7 +96,7 @@ struct EventReader: ~Copyable, Sendable {
         var i = 0
         while i < count {
             if text[i] == UInt8(ascii: "\"") {
-                guard let end = stringEnd(text, i, count) else { return }
+                guard let end = stringEnd(text, start: i, limit: count) else { return }
                 i = end
                 continue
             }
@@ -107,5 +107,5 @@ struct EventReader: ~Copyable, Sendable {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    fileprivate var hasNewline: Bool { baseAddress.map { lineEnd($0, 0, count) < count } ?? false }
+    fileprivate var hasNewline: Bool { baseAddress.map { lineEnd($0, start: 0, limit: count) < count } ?? false }
 }

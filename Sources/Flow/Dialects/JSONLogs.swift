@@ -14,23 +14,25 @@ struct JSONLogs {
         guard start < count, text[start] == UInt8(ascii: "{") else { return translation.refuse(.expected("an object"), at: start) }
         var request = MemberCursor(start, limit: count)
         while let member = request.next(text, &translator.brackets) {
-            guard isKey(text, member.key, "resourceLogs") || isKey(text, member.key, "resource_logs"), !isNull(text, member.value) else {
+            guard isKey(text, key: member.key, word: "resourceLogs") || isKey(text, key: member.key, word: "resource_logs"),
+                !isNull(text, member.value)
+            else {
                 continue
             }
-            guard each(member.value, &translator, into: &translation, resourceLogs) else { return }
+            guard each(member.value, translator: &translator, into: &translation, use: resourceLogs) else { return }
         }
         if !request.isClosed {
             translation.refuse(
                 request.at >= count ? .unclosed : .expected("a member, or the end of the object"), at: min(request.at, count))
-        } else if skipBlanks(text, request.at, count) < count {
-            translation.refuse(.expected("the end of the body after the object"), at: skipBlanks(text, request.at, count))
+        } else if skipBlanks(text, start: request.at, limit: count) < count {
+            translation.refuse(.expected("the end of the body after the object"), at: skipBlanks(text, start: request.at, limit: count))
         }
     }
 
     /// Calls `use` with each element of a list. Returns false if the body is refused from here on.
     private func each(
-        _ list: Range<Int>, _ translator: inout Translator, into translation: inout Translation,
-        _ use: (Range<Int>, inout Translator, inout Translation) -> Bool
+        _ list: Range<Int>, translator: inout Translator, into translation: inout Translation,
+        use: (Range<Int>, inout Translator, inout Translation) -> Bool
     ) -> Bool {
         guard text[list.lowerBound] == UInt8(ascii: "[") else {
             translation.refuse(.expected("a list"), at: list.lowerBound)
@@ -43,17 +45,21 @@ struct JSONLogs {
         return true
     }
 
-    private func resourceLogs(_ range: Range<Int>, _ translator: inout Translator, _ translation: inout Translation) -> Bool {
+    private func resourceLogs(_ range: Range<Int>, translator: inout Translator, translation: inout Translation) -> Bool {
         translator.common.removeAll()
-        return group(range, "resource", "scopeLogs", "scope_logs", &translator, &translation) { resource, list, translator, translation in
+        return group(
+            range, name: "resource", list: "scopeLogs", otherList: "scope_logs", translator: &translator, translation: &translation
+        ) { resource, list, translator, translation in
             let end = translator.common.count
-            return each(list, &translator, into: &translation) { range, translator, translation in
+            return each(list, translator: &translator, into: &translation) { range, translator, translation in
                 translator.common.truncate(to: end)
-                return group(range, "scope", "logRecords", "log_records", &translator, &translation) {
+                return group(
+                    range, name: "scope", list: "logRecords", otherList: "log_records", translator: &translator, translation: &translation
+                ) {
                     scope, list, translator, translation in
-                    each(list, &translator, into: &translation) { range, translator, translation in
+                    each(list, translator: &translator, into: &translation) { range, translator, translation in
                         guard translation.hasRoom(translator.limits, at: range.lowerBound) else { return false }
-                        record(range, resource, scope, &translator, &translation)
+                        record(range, resource: resource, scope: scope, translator: &translator, translation: &translation)
                         return true
                     }
                 }
@@ -63,8 +69,8 @@ struct JSONLogs {
 
     /// Reads a resource or a scope and the logs that it describes, in either order.
     private func group(
-        _ range: Range<Int>, _ name: StaticString, _ list: StaticString, _ otherList: StaticString, _ translator: inout Translator,
-        _ translation: inout Translation, _ use: (Range<Int>?, Range<Int>, inout Translator, inout Translation) -> Bool
+        _ range: Range<Int>, name: StaticString, list: StaticString, otherList: StaticString, translator: inout Translator,
+        translation: inout Translation, use: (Range<Int>?, Range<Int>, inout Translator, inout Translation) -> Bool
     ) -> Bool {
         guard text[range.lowerBound] == UInt8(ascii: "{") else {
             translation.refuse(.expected("an object"), at: range.lowerBound)
@@ -76,42 +82,44 @@ struct JSONLogs {
         var cursor = MemberCursor(range.lowerBound, limit: range.upperBound)
         while let member = cursor.next(text, &translator.brackets) {
             if isNull(text, member.value) { continue }
-            if isKey(text, member.key, name) { description = member.value }
-            if isKey(text, member.key, "schemaUrl") || isKey(text, member.key, "schema_url") { schema = member.value }
-            if isKey(text, member.key, list) || isKey(text, member.key, otherList) { logs = member.value }
+            if isKey(text, key: member.key, word: name) { description = member.value }
+            if isKey(text, key: member.key, word: "schemaUrl") || isKey(text, key: member.key, word: "schema_url") { schema = member.value }
+            if isKey(text, key: member.key, word: list) || isKey(text, key: member.key, word: otherList) { logs = member.value }
         }
         guard cursor.isClosed else {
             translation.refuse(.expected("a member, or the end of the object"), at: min(cursor.at, range.upperBound))
             return false
         }
         guard let logs else { return true }
-        guard let common = describe(description, schema, &translator, &translation) else { return false }
+        guard let common = describe(description, schema: schema, translator: &translator, translation: &translation) else { return false }
         return use(common.isEmpty ? nil : common, logs, &translator, &translation)
     }
 
     /// Writes a resource or scope as an object into `Translator.common`. The result is empty if there is nothing to write, and nil if it
     /// cannot be read.
     private func describe(
-        _ description: Range<Int>?, _ schema: Range<Int>?, _ translator: inout Translator, _ translation: inout Translation
+        _ description: Range<Int>?, schema: Range<Int>?, translator: inout Translator, translation: inout Translation
     ) -> Range<Int>? {
         let begin = translator.common.count
         translator.common.append("{")
         if let description {
             translator.scratch.removeAll()
-            guard translator.reader.read(text, description.lowerBound, description.upperBound, into: &translator.scratch) != nil else {
+            guard translator.reader.read(text, start: description.lowerBound, end: description.upperBound, into: &translator.scratch) != nil
+            else {
                 translation.refuse(translator.reader.reason, at: translator.reader.offset)
                 return nil
             }
             let values = JSONValues(text: translator.scratch.base)
-            var cursor = MemberCursor(skipBlanks(values.text, 0, translator.scratch.count), limit: translator.scratch.count)
+            var cursor = MemberCursor(skipBlanks(values.text, start: 0, limit: translator.scratch.count), limit: translator.scratch.count)
             while let member = cursor.next(values.text, &translator.brackets) {
                 if isNull(values.text, member.value) { continue }
                 values.separate(from: begin, &translator.common)
                 values.key(member.key, &translator.common)
-                if isKey(values.text, member.key, "attributes") {
+                if isKey(values.text, key: member.key, word: "attributes") {
                     var named = NamedAttributes()
                     do throws(FormFault) {
-                        try values.attributes(member.value, 0, &translator.brackets, &translator.common, &named)
+                        try values.attributes(
+                            member.value, depth: 0, brackets: &translator.brackets, into: &translator.common, named: &named)
                     } catch {
                         translation.refuse(.form(error.what), at: description.lowerBound)
                         return nil
@@ -123,7 +131,7 @@ struct JSONLogs {
         }
         if let schema, text[schema.lowerBound] == UInt8(ascii: "\""), schema.count > 2 {
             translator.scratch.removeAll()
-            Mender.mend(text, schema.lowerBound, schema.upperBound, into: &translator.scratch)
+            Mender.mend(text, start: schema.lowerBound, end: schema.upperBound, into: &translator.scratch)
             JSONValues(text: text).separate(from: begin, &translator.common)
             translator.common.append("\"schemaUrl\":")
             translator.common.append(contentsOf: translator.scratch.bytes)
@@ -134,18 +142,18 @@ struct JSONLogs {
     }
 
     private func record(
-        _ range: Range<Int>, _ resource: Range<Int>?, _ scope: Range<Int>?, _ translator: inout Translator,
-        _ translation: inout Translation
+        _ range: Range<Int>, resource: Range<Int>?, scope: Range<Int>?, translator: inout Translator,
+        translation: inout Translation
     ) {
         translator.scratch.removeAll()
         translator.parts.removeAll()
-        guard let event = translator.reader.read(text, range.lowerBound, range.upperBound, into: &translator.scratch) else {
+        guard let event = translator.reader.read(text, start: range.lowerBound, end: range.upperBound, into: &translator.scratch) else {
             return translation.refuseEvent(translator.reader.reason, at: translator.reader.offset)
         }
         let root = event.slots[PathTrie.root]
         do throws(FormFault) {
             let values = JSONValues(text: translator.scratch.base)
-            let record = try values.record(Int(root.start)..<Int(root.end), &translator.brackets, &translator.parts)
+            let record = try values.record(Int(root.start)..<Int(root.end), brackets: &translator.brackets, parts: &translator.parts)
             writer.write(record, resource: resource, scope: scope, at: range.lowerBound, &translator, into: &translation)
         } catch {
             translation.refuseEvent(.form(error.what), at: range.lowerBound)
@@ -159,7 +167,7 @@ private func isNull(_ text: Bytes, _ value: Range<Int>) -> Bool { text[value.low
 private struct JSONValues {
     let text: Bytes
 
-    func record(_ range: Range<Int>, _ brackets: inout Brackets, _ parts: inout ByteBuffer) throws(FormFault) -> LogRecord {
+    func record(_ range: Range<Int>, brackets: inout Brackets, parts: inout ByteBuffer) throws(FormFault) -> LogRecord {
         var record = LogRecord()
         parts.append("{}")
         record.attributes = 0..<2
@@ -168,15 +176,15 @@ private struct JSONValues {
             let value = member.value
             if isNull(text, value) { continue }
             func isNamed(_ name: StaticString, _ original: StaticString) -> Bool {
-                isKey(text, member.key, name) || isKey(text, member.key, original)
+                isKey(text, key: member.key, word: name) || isKey(text, key: member.key, word: original)
             }
             if isNamed("attributes", "attributes") {
                 let begin = parts.count
-                try attributes(value, 0, &brackets, &parts, &record.named)
+                try attributes(value, depth: 0, brackets: &brackets, into: &parts, named: &record.named)
                 record.attributes = begin..<parts.count
             } else if isNamed("body", "body") {
                 let begin = parts.count
-                try any(value, 0, &brackets, &parts)
+                try any(value, depth: 0, brackets: &brackets, into: &parts)
                 record.body = begin..<parts.count
             } else if isNamed("timeUnixNano", "time_unix_nano") {
                 record.time = try unsigned(value, "timeUnixNano must be an integer of 64 bits")
@@ -190,13 +198,13 @@ private struct JSONValues {
             } else if isNamed("droppedAttributesCount", "dropped_attributes_count") {
                 record.droppedAttributes = try unsigned(value, "droppedAttributesCount must be an integer")
             } else if isNamed("severityText", "severity_text") {
-                record.severityText = try string(value, &parts, "severityText must be a string")
+                record.severityText = try string(value, into: &parts, what: "severityText must be a string")
             } else if isNamed("eventName", "event_name") {
-                record.eventName = try string(value, &parts, "eventName must be a string")
+                record.eventName = try string(value, into: &parts, what: "eventName must be a string")
             } else if isNamed("traceId", "trace_id") {
-                record.traceID = try string(value, &parts, "traceId must be a string")
+                record.traceID = try string(value, into: &parts, what: "traceId must be a string")
             } else if isNamed("spanId", "span_id") {
-                record.spanID = try string(value, &parts, "spanId must be a string")
+                record.spanID = try string(value, into: &parts, what: "spanId must be a string")
             }
         }
         return record
@@ -204,7 +212,7 @@ private struct JSONValues {
 
     /// Writes a list of KeyValues as an object.
     func attributes(
-        _ range: Range<Int>, _ depth: Int, _ brackets: inout Brackets, _ out: inout ByteBuffer, _ named: inout NamedAttributes
+        _ range: Range<Int>, depth: Int, brackets: inout Brackets, into out: inout ByteBuffer, named: inout NamedAttributes
     ) throws(FormFault) {
         guard text[range.lowerBound] == UInt8(ascii: "[") else { throw FormFault(what: "attributes must be a list of keys and values") }
         let begin = out.count
@@ -216,8 +224,8 @@ private struct JSONValues {
             var value: Range<Int>?
             var pair = MemberCursor(start, limit: extent.end)
             while let member = pair.next(text, &brackets) {
-                if isKey(text, member.key, "key"), text[member.value.lowerBound] == UInt8(ascii: "\"") { key = member.value }
-                if isKey(text, member.key, "value") { value = member.value }
+                if isKey(text, key: member.key, word: "key"), text[member.value.lowerBound] == UInt8(ascii: "\"") { key = member.value }
+                if isKey(text, key: member.key, word: "value") { value = member.value }
             }
             separate(from: begin, &out)
             let name = key.map { $0.lowerBound + 1..<$0.upperBound - 1 } ?? start..<start
@@ -227,14 +235,16 @@ private struct JSONValues {
                 continue
             }
             let first = out.count
-            if try any(value, depth, &brackets, &out), depth == 0 { named.note(text, name, first..<out.count) }
+            if try any(value, depth: depth, brackets: &brackets, into: &out), depth == 0 {
+                named.note(text, key: name, value: first..<out.count)
+            }
         }
         out.append("}")
     }
 
     /// Writes an AnyValue. Returns true if it is a text.
     @discardableResult
-    func any(_ range: Range<Int>, _ depth: Int, _ brackets: inout Brackets, _ out: inout ByteBuffer) throws(FormFault) -> Bool {
+    func any(_ range: Range<Int>, depth: Int, brackets: inout Brackets, into out: inout ByteBuffer) throws(FormFault) -> Bool {
         guard depth < OTLPLogs.deepest else { throw FormFault(what: "a value nests deeper than 32 levels") }
         let begin = out.count
         if isNull(text, range) {
@@ -248,7 +258,7 @@ private struct JSONValues {
         var cursor = MemberCursor(range.lowerBound, limit: range.upperBound)
         while let member = cursor.next(text, &brackets) {
             func isNamed(_ name: StaticString, _ original: StaticString) -> Bool {
-                isKey(text, member.key, name) || isKey(text, member.key, original)
+                isKey(text, key: member.key, word: name) || isKey(text, key: member.key, word: original)
             }
             let value = member.value
             if isNull(text, value) { continue }
@@ -262,18 +272,18 @@ private struct JSONValues {
             isText = false
             switch text[member.key.lowerBound] {
             case UInt8(ascii: "s"):
-                try copyString(value, &out, "stringValue must be a string")
+                try copyString(value, into: &out, what: "stringValue must be a string")
                 isText = true
             case UInt8(ascii: "i"):
                 let digits = digits(value)
                 guard Int64(digits) != nil else { throw FormFault(what: "intValue must be an integer of 64 bits") }
                 out.append(digits)
             case UInt8(ascii: "d"): try double(value, &out)
-            case UInt8(ascii: "a"): try array(value, depth + 1, &brackets, &out)
-            case UInt8(ascii: "k"): try map(value, depth + 1, &brackets, &out)
+            case UInt8(ascii: "a"): try array(value, depth: depth + 1, brackets: &brackets, into: &out)
+            case UInt8(ascii: "k"): try map(value, depth: depth + 1, brackets: &brackets, into: &out)
             default:
                 if isNamed("bytesValue", "bytes_value") {
-                    try copyString(value, &out, "bytesValue must be a string in base64")
+                    try copyString(value, into: &out, what: "bytesValue must be a string in base64")
                 } else {
                     guard [UInt8(ascii: "t"), UInt8(ascii: "f")].contains(text[value.lowerBound]) else {
                         throw FormFault(what: "boolValue must be true or false")
@@ -286,23 +296,23 @@ private struct JSONValues {
         return isText
     }
 
-    private func array(_ range: Range<Int>, _ depth: Int, _ brackets: inout Brackets, _ out: inout ByteBuffer) throws(FormFault) {
+    private func array(_ range: Range<Int>, depth: Int, brackets: inout Brackets, into out: inout ByteBuffer) throws(FormFault) {
         let begin = out.count
         out.append("[")
         if let list = try values(of: range, "arrayValue must be an object with values", &brackets) {
             var cursor = ListCursor(list.lowerBound, limit: list.upperBound)
             while let (start, extent) = cursor.next(text, &brackets) {
                 separate(from: begin, &out)
-                try any(start..<extent.end, depth, &brackets, &out)
+                try any(start..<extent.end, depth: depth, brackets: &brackets, into: &out)
             }
         }
         out.append("]")
     }
 
-    private func map(_ range: Range<Int>, _ depth: Int, _ brackets: inout Brackets, _ out: inout ByteBuffer) throws(FormFault) {
+    private func map(_ range: Range<Int>, depth: Int, brackets: inout Brackets, into out: inout ByteBuffer) throws(FormFault) {
         var named = NamedAttributes()
         guard let list = try values(of: range, "kvlistValue must be an object with values", &brackets) else { return out.append("{}") }
-        try attributes(list, depth, &brackets, &out, &named)
+        try attributes(list, depth: depth, brackets: &brackets, into: &out, named: &named)
     }
 
     private func values(of range: Range<Int>, _ what: StaticText, _ brackets: inout Brackets) throws(FormFault) -> Range<Int>? {
@@ -310,7 +320,7 @@ private struct JSONValues {
         var found: Range<Int>?
         var cursor = MemberCursor(range.lowerBound, limit: range.upperBound)
         while let member = cursor.next(text, &brackets) {
-            guard isKey(text, member.key, "values"), !isNull(text, member.value) else { continue }
+            guard isKey(text, key: member.key, word: "values"), !isNull(text, member.value) else { continue }
             guard text[member.value.lowerBound] == UInt8(ascii: "[") else { throw FormFault(what: what) }
             found = member.value
         }
@@ -351,15 +361,15 @@ private struct JSONValues {
         return 0
     }
 
-    private func copyString(_ value: Range<Int>, _ out: inout ByteBuffer, _ what: StaticText) throws(FormFault) {
+    private func copyString(_ value: Range<Int>, into out: inout ByteBuffer, what: StaticText) throws(FormFault) {
         guard text[value.lowerBound] == UInt8(ascii: "\"") else { throw FormFault(what: what) }
         out.append(text + value.lowerBound, value.count)
     }
 
     /// Writes a string. Returns nil for an empty one, which means an absent one.
-    private func string(_ value: Range<Int>, _ out: inout ByteBuffer, _ what: StaticText) throws(FormFault) -> Range<Int>? {
+    private func string(_ value: Range<Int>, into out: inout ByteBuffer, what: StaticText) throws(FormFault) -> Range<Int>? {
         let begin = out.count
-        try copyString(value, &out, what)
+        try copyString(value, into: &out, what: what)
         return value.count > 2 ? begin..<out.count : nil
     }
 

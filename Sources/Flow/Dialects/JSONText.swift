@@ -17,7 +17,7 @@ enum JSONText {
             }
             var length = 1
             if c >= 0x80 {
-                let sequence = sequence(text, i, count)
+                let sequence = sequence(text, i: i, end: count)
                 if sequence.isValid {
                     i += sequence.length
                     continue
@@ -104,7 +104,7 @@ enum JSONText {
 
     /// Returns the length of the UTF-8 sequence at i (table 3-7 of the Unicode standard). If it is ill-formed, the length is that of the
     /// bytes that one U+FFFD replaces.
-    static func sequence(_ text: Bytes, _ i: Int, _ end: Int) -> (length: Int, isValid: Bool) {
+    static func sequence(_ text: Bytes, i: Int, end: Int) -> (length: Int, isValid: Bool) {
         let lead = text[i]
         let second: ClosedRange<UInt8>
         let length: Int

@@ -28,13 +28,13 @@ struct NamedAttributes {
     var pseudonym: Range<Int>?
 
     /// Notes the attribute if it is one of them. `value` is its text, a string in quotes. An empty string identifies nobody and is ignored.
-    mutating func note(_ text: Bytes, _ key: Range<Int>, _ value: Range<Int>) {
+    mutating func note(_ text: Bytes, key: Range<Int>, value: Range<Int>) {
         guard value.count > 2 else { return }
-        if isKey(text, key, "event.name") { eventName = value }
-        if isKey(text, key, "log.record.uid") { messageID = value }
-        if isKey(text, key, "user.id") { userID = value }
-        if isKey(text, key, "enduser.id") { endUserID = value }
-        if isKey(text, key, "enduser.pseudo.id") { pseudonym = value }
+        if isKey(text, key: key, word: "event.name") { eventName = value }
+        if isKey(text, key: key, word: "log.record.uid") { messageID = value }
+        if isKey(text, key: key, word: "user.id") { userID = value }
+        if isKey(text, key: key, word: "enduser.id") { endUserID = value }
+        if isKey(text, key: key, word: "enduser.pseudo.id") { pseudonym = value }
     }
 }
 
@@ -53,7 +53,7 @@ struct LogWriter {
         guard begin + translator.parts.count + translator.common.count <= translator.limits.output else {
             return translation.refuseEvent(.tooMuch(translator.limits.output), at: offset)
         }
-        event(record, resource, scope, translator.parts, translator.common, into: &translation.lines)
+        event(record, resource: resource, scope: scope, parts: translator.parts, common: translator.common, into: &translation.lines)
         guard translator.reader.prove(&translation.lines, from: begin) else {
             return translation.refuseEvent(translator.reader.reason, at: offset)
         }
@@ -61,21 +61,21 @@ struct LogWriter {
     }
 
     private func event(
-        _ record: LogRecord, _ resource: Range<Int>?, _ scope: Range<Int>?, _ parts: borrowing ByteBuffer,
-        _ common: borrowing ByteBuffer, into out: inout ByteBuffer
+        _ record: LogRecord, resource: Range<Int>?, scope: Range<Int>?, parts: borrowing ByteBuffer,
+        common: borrowing ByteBuffer, into out: inout ByteBuffer
     ) {
         let name = record.eventName ?? record.named.eventName
         out.append(name == nil ? "{\"type\":\"log\"" : "{\"type\":\"track\"")
-        put(",\"event\":", name, parts, into: &out)
-        put(",\"messageId\":", record.named.messageID, parts, into: &out)
-        put(",\"userId\":", record.named.userID ?? record.named.endUserID, parts, into: &out)
-        put(",\"anonymousId\":", record.named.pseudonym, parts, into: &out)
+        put(",\"event\":", value: name, texts: parts, into: &out)
+        put(",\"messageId\":", value: record.named.messageID, texts: parts, into: &out)
+        put(",\"userId\":", value: record.named.userID ?? record.named.endUserID, texts: parts, into: &out)
+        put(",\"anonymousId\":", value: record.named.pseudonym, texts: parts, into: &out)
         out.append(",\"timestamp\":")
         Times.write(time(record.time) ?? time(record.observedTime) ?? receivedAt, into: &out)
         out.append(",\"receivedAt\":")
         Times.write(receivedAt - receivedAt % 1_000_000, into: &out)
-        put(",\"properties\":", record.attributes, parts, into: &out)
-        put(",\"body\":", record.body, parts, into: &out)
+        put(",\"properties\":", value: record.attributes, texts: parts, into: &out)
+        put(",\"body\":", value: record.body, texts: parts, into: &out)
         out.append(",\"context\":{")
         if let ip {
             out.append("\"ip\":")
@@ -87,17 +87,17 @@ struct LogWriter {
         if record.time != 0 { put(",\"timeUnixNano\":", "\"\(record.time)\"", into: &out) }
         if record.observedTime != 0 { put(",\"observedTimeUnixNano\":", "\"\(record.observedTime)\"", into: &out) }
         if record.severityNumber != 0 { put(",\"severityNumber\":", String(record.severityNumber), into: &out) }
-        put(",\"severityText\":", record.severityText, parts, into: &out)
-        put(",\"traceId\":", record.traceID, parts, into: &out)
-        put(",\"spanId\":", record.spanID, parts, into: &out)
+        put(",\"severityText\":", value: record.severityText, texts: parts, into: &out)
+        put(",\"traceId\":", value: record.traceID, texts: parts, into: &out)
+        put(",\"spanId\":", value: record.spanID, texts: parts, into: &out)
         if record.flags != 0 { put(",\"flags\":", String(record.flags), into: &out) }
         if record.droppedAttributes != 0 { put(",\"droppedAttributesCount\":", String(record.droppedAttributes), into: &out) }
-        put(",\"resource\":", resource, common, into: &out)
-        put(",\"scope\":", scope, common, into: &out)
+        put(",\"resource\":", value: resource, texts: common, into: &out)
+        put(",\"scope\":", value: scope, texts: common, into: &out)
         out.append("}}}")
     }
 
-    private func put(_ key: StaticString, _ value: Range<Int>?, _ texts: borrowing ByteBuffer, into out: inout ByteBuffer) {
+    private func put(_ key: StaticString, value: Range<Int>?, texts: borrowing ByteBuffer, into out: inout ByteBuffer) {
         guard let value else { return }
         put(key, into: &out)
         out.append(texts.base + value.lowerBound, value.count)

@@ -14,7 +14,7 @@ enum Mender {
     /// Appends the value [start, end) to `out` and repairs it, until `most` bytes have been appended. Returns the place in the text where
     /// it stopped.
     @discardableResult
-    static func mend(_ text: Bytes, _ start: Int, _ end: Int, into out: inout ByteBuffer, until most: Int = .max) -> Int {
+    static func mend(_ text: Bytes, start: Int, end: Int, into out: inout ByteBuffer, until most: Int = .max) -> Int {
         let begin = out.count
         out.reserve(end - start)
         var i = start
@@ -22,12 +22,12 @@ enum Mender {
             switch text[i] {
             case UInt8(ascii: "\""):
                 out.append(text[i])
-                i = mendString(text, i + 1, end, into: &out, until: most, from: begin)
+                i = mendString(text, start: i + 1, end: end, into: &out, until: most, from: begin)
             case UInt8(ascii: "\n"):
                 out.append(UInt8(ascii: " "))
                 i += 1
             case UInt8(ascii: "N"), UInt8(ascii: "I"), UInt8(ascii: "-"):
-                if let word = nonNumber(text, i, end) {
+                if let word = nonNumber(text, i: i, end: end) {
                     out.append(UInt8(ascii: "\""))
                     out.append(text + i, word)
                     out.append(UInt8(ascii: "\""))
@@ -45,12 +45,12 @@ enum Mender {
     }
 
     /// Returns the length of the NaN or infinity at i if it is at the place of a value, or nil otherwise.
-    private static func nonNumber(_ text: Bytes, _ i: Int, _ end: Int) -> Int? {
+    private static func nonNumber(_ text: Bytes, i: Int, end: Int) -> Int? {
         func isHere(_ word: StaticString) -> Bool {
             let n = word.utf8CodeUnitCount
             guard i + n <= end else { return false }
             for k in 0..<n where text[i + k] != word.utf8Start[k] { return false }
-            let next = skipBlanks(text, i + n, end)
+            let next = skipBlanks(text, start: i + n, limit: end)
             return next == end || text[next] == UInt8(ascii: ",") || text[next] | 0x20 == UInt8(ascii: "}")
         }
         return isHere("NaN") ? 3 : isHere("Infinity") ? 8 : isHere("-Infinity") ? 9 : nil
@@ -58,7 +58,7 @@ enum Mender {
 
     /// Appends the rest of a string with its closing quote. Returns the place after it.
     private static func mendString(
-        _ text: Bytes, _ start: Int, _ end: Int, into out: inout ByteBuffer, until most: Int, from begin: Int
+        _ text: Bytes, start: Int, end: Int, into out: inout ByteBuffer, until most: Int, from begin: Int
     ) -> Int {
         var i = start
         while i < end, out.count - begin < most {
@@ -80,7 +80,7 @@ enum Mender {
                 out.append(c)
                 i += 1
             } else {
-                let (length, isValid) = JSONText.sequence(text, i, end)
+                let (length, isValid) = JSONText.sequence(text, i: i, end: end)
                 if isValid { out.append(text + i, length) } else { JSONText.replacement(into: &out) }
                 i += length
             }

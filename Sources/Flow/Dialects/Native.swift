@@ -11,7 +11,7 @@ public struct Native: Dialect {
     public init(addsReceivedAt: Bool = false) { self.addsReceivedAt = addsReceivedAt }
 
     public func translate(
-        _ body: UnsafeRawBufferPointer, _ context: RequestContext, _ translator: inout Translator, into translation: inout Translation
+        _ body: UnsafeRawBufferPointer, context: RequestContext, translator: inout Translator, into translation: inout Translation
     ) {
         guard let text = body.bindMemory(to: UInt8.self).baseAddress else { return }
         let stamps = addsReceivedAt || context.ip != nil
@@ -19,10 +19,12 @@ public struct Native: Dialect {
         let start = bodyStart(text, body.count)
         guard start < body.count else { return }
         if text[start] == UInt8(ascii: "[") {
-            array(text, start, body.count, &stamper, &translator, into: &translation)
+            array(text, start: start, count: body.count, stamper: &stamper, translator: &translator, into: &translation)
         } else {
-            let rest = objects(text, start, body.count, &stamper, &translator, into: &translation)
-            lines(text, rest == start ? start - indent(text, start) : rest, body.count, &stamper, &translator, into: &translation)
+            let rest = objects(text, start: start, count: body.count, stamper: &stamper, translator: &translator, into: &translation)
+            lines(
+                text, start: rest == start ? start - indent(text, start) : rest, count: body.count, stamper: &stamper,
+                translator: &translator, into: &translation)
         }
     }
 
@@ -35,18 +37,18 @@ public struct Native: Dialect {
 
     /// Translates one event per line, independently of the lines before it.
     private func lines(
-        _ text: Bytes, _ start: Int, _ count: Int, _ stamper: inout Stamper, _ translator: inout Translator,
+        _ text: Bytes, start: Int, count: Int, stamper: inout Stamper, translator: inout Translator,
         into translation: inout Translation
     ) {
         var i = start
         while i < count {
-            let newline = lineEnd(text, i, count)
+            let newline = lineEnd(text, start: i, limit: count)
             let next = newline + 1
             // A line of blanks is not an event.
-            if skipBlanks(text, i, newline) < newline {
+            if skipBlanks(text, start: i, limit: newline) < newline {
                 guard translation.hasRoom(translator.limits, at: i) else { return }
                 let end = text[newline - 1] == UInt8(ascii: "\r") ? newline - 1 : newline
-                stamper.event(text, i, end, &translator, into: &translation)
+                stamper.event(text, start: i, end: end, translator: &translator, into: &translation)
             }
             i = next
         }
@@ -55,36 +57,37 @@ public struct Native: Dialect {
     /// Translates objects that are written over several lines, if the first one is. Returns the place from which each line is read as one
     /// event. It is `start` if the first line is an event of its own, or if the object that begins there is not an event either.
     private func objects(
-        _ text: Bytes, _ start: Int, _ count: Int, _ stamper: inout Stamper, _ translator: inout Translator,
+        _ text: Bytes, start: Int, count: Int, stamper: inout Stamper, translator: inout Translator,
         into translation: inout Translation
     ) -> Int {
         guard text[start] == UInt8(ascii: "{") else { return start }
-        let firstLine = lineEnd(text, start, count)
-        let inLine = translator.brackets.container(text, start, firstLine)
+        let firstLine = lineEnd(text, start: start, limit: count)
+        let inLine = translator.brackets.container(text, start: start, limit: firstLine)
         if inLine.isClosed || firstLine == count { return start }
         var i = start
         while i < count {
-            let extent = text[i] == UInt8(ascii: "{") ? translator.brackets.container(text, i, count) : Extent(end: i, isClosed: false)
+            let extent =
+                text[i] == UInt8(ascii: "{") ? translator.brackets.container(text, start: i, limit: count) : Extent(end: i, isClosed: false)
             guard extent.isClosed else { return i }
             guard translation.hasRoom(translator.limits, at: i) else { return count }
             // If the first line was cut off, the object would include the lines after it.
-            if i == start, !translator.isEvent(text, i, extent.end) { return start }
-            stamper.event(text, i, extent.end, &translator, into: &translation)
-            i = skipBlanks(text, extent.end, count)
+            if i == start, !translator.isEvent(text, start: i, end: extent.end) { return start }
+            stamper.event(text, start: i, end: extent.end, translator: &translator, into: &translation)
+            i = skipBlanks(text, start: extent.end, limit: count)
         }
         return i
     }
 
     private func array(
-        _ text: Bytes, _ start: Int, _ count: Int, _ stamper: inout Stamper, _ translator: inout Translator,
+        _ text: Bytes, start: Int, count: Int, stamper: inout Stamper, translator: inout Translator,
         into translation: inout Translation
     ) {
         var list = ListCursor(start, limit: count)
         while let (start, extent) = list.next(text, &translator.brackets) {
             guard translation.hasRoom(translator.limits, at: start) else { return }
-            stamper.event(text, start, extent.end, &translator, into: &translation)
+            stamper.event(text, start: start, end: extent.end, translator: &translator, into: &translation)
         }
-        let rest = skipBlanks(text, list.at, count)
+        let rest = skipBlanks(text, start: list.at, limit: count)
         if !list.isClosed {
             translation.refuse(.unclosed, at: rest)
         } else if rest < count {
@@ -99,14 +102,14 @@ private struct Stamper {
     let addsReceivedAt: Bool
 
     mutating func event(
-        _ text: Bytes, _ start: Int, _ end: Int, _ translator: inout Translator, into translation: inout Translation
+        _ text: Bytes, start: Int, end: Int, translator: inout Translator, into translation: inout Translation
     ) {
         if editor != nil {
-            editor?.stamp(text, start, end, receivedAt: addsReceivedAt, &translator, into: &translation)
+            editor?.stamp(text, start: start, end: end, receivedAt: addsReceivedAt, translator: &translator, into: &translation)
             return
         }
         let begin = translation.lines.count
-        if translator.reader.read(text, start, end, into: &translation.lines) != nil {
+        if translator.reader.read(text, start: start, end: end, into: &translation.lines) != nil {
             translation.endLine(from: begin, translator.limits, at: start)
         } else {
             translation.refuseEvent(translator.reader.reason, at: translator.reader.offset, text: start..<end)

@@ -31,7 +31,7 @@ public struct OTLPLogs: Dialect {
     public init(_ encoding: Encoding) { self.encoding = encoding }
 
     public func translate(
-        _ body: UnsafeRawBufferPointer, _ context: RequestContext, _ translator: inout Translator, into translation: inout Translation
+        _ body: UnsafeRawBufferPointer, context: RequestContext, translator: inout Translator, into translation: inout Translation
     ) {
         let text = body.bindMemory(to: UInt8.self).baseAddress
         let writer = LogWriter(receivedAt: context.time, ip: context.ip)

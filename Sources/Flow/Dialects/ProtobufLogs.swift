@@ -24,14 +24,14 @@ struct ProtobufLogs {
     ) throws(ProtobufFault) -> Bool {
         translator.common.removeAll()
         // A resource may come after the logs that it describes.
-        let resource = try described(range, by: 1, &translator.common, resourceFields)
+        let resource = try described(range, by: 1, into: &translator.common, write: resourceFields)
         let end = translator.common.count
         var fields = ProtobufReader(text, range)
         while let field = try fields.next() {
             guard field.number == 2 else { continue }
             let logs = try message(field)
             translator.common.truncate(to: end)
-            let scope = try described(logs, by: 1, &translator.common, scopeFields)
+            let scope = try described(logs, by: 1, into: &translator.common, write: scopeFields)
             var records = ProtobufReader(text, logs)
             while let record = try records.next() {
                 guard record.number == 2 else { continue }
@@ -50,8 +50,8 @@ struct ProtobufLogs {
 
     /// Writes a resource or a scope with the URL of its schema as an object. Returns nil if there is nothing to write.
     private func described(
-        _ logs: Range<Int>, by number: UInt64, _ out: inout ByteBuffer,
-        _ write: (Range<Int>, inout ByteBuffer) throws(ProtobufFault) -> Void
+        _ logs: Range<Int>, by number: UInt64, into out: inout ByteBuffer,
+        write: (Range<Int>, inout ByteBuffer) throws(ProtobufFault) -> Void
     ) throws(ProtobufFault) -> Range<Int>? {
         let begin = out.count
         var fields = ProtobufReader(text, logs)
@@ -63,7 +63,7 @@ struct ProtobufLogs {
         }
         out.append("{")
         if let description { try write(description, &out) }
-        if let schema, !schema.isEmpty { string("schemaUrl", schema, begin, &out) }
+        if let schema, !schema.isEmpty { string("schemaUrl", range: schema, begin: begin, into: &out) }
         out.append("}")
         if out.count == begin + 2 {
             out.truncate(to: begin)
@@ -75,14 +75,16 @@ struct ProtobufLogs {
     private func resourceFields(_ range: Range<Int>, _ out: inout ByteBuffer) throws(ProtobufFault) {
         let begin = out.count - 1
         var named = NamedAttributes()
-        key("attributes", begin, &out)
-        _ = try attributes(range, 1, &out, &named)
+        key("attributes", begin: begin, into: &out)
+        _ = try attributes(range, number: 1, into: &out, named: &named)
         var fields = ProtobufReader(text, range)
         var entities = 0
         while let field = try fields.next() {
-            if field.number == 2, case .varint(let count) = field.value, count != 0 { number("droppedAttributesCount", count, begin, &out) }
+            if field.number == 2, case .varint(let count) = field.value, count != 0 {
+                number("droppedAttributesCount", value: count, begin: begin, into: &out)
+            }
             if field.number == 3 {
-                if entities == 0 { key("entityRefs", begin, &out) }
+                if entities == 0 { key("entityRefs", begin: begin, into: &out) }
                 out.append(entities == 0 ? "[{" : ",{")
                 try entity(try message(field), &out)
                 out.append("}")
@@ -101,15 +103,15 @@ struct ProtobufLogs {
         var lists: (ids: [Range<Int>], descriptions: [Range<Int>]) = ([], [])
         while let field = try fields.next() {
             switch field.number {
-            case 1: string("schemaUrl", try message(field), begin, &out)
-            case 2: string("type", try message(field), begin, &out)
+            case 1: string("schemaUrl", range: try message(field), begin: begin, into: &out)
+            case 2: string("type", range: try message(field), begin: begin, into: &out)
             case 3: lists.ids.append(try message(field))
             case 4: lists.descriptions.append(try message(field))
             default: break
             }
         }
         for (name, list) in [("idKeys" as StaticString, lists.ids), ("descriptionKeys", lists.descriptions)] where !list.isEmpty {
-            key(name, begin, &out)
+            key(name, begin: begin, into: &out)
             out.append("[")
             for (i, range) in list.enumerated() {
                 if i > 0 { out.append(UInt8(ascii: ",")) }
@@ -125,24 +127,27 @@ struct ProtobufLogs {
         var hasAttributes = false
         while let field = try fields.next() {
             switch field.number {
-            case 1: string("name", try message(field), begin, &out)
-            case 2: string("version", try message(field), begin, &out)
+            case 1: string("name", range: try message(field), begin: begin, into: &out)
+            case 2: string("version", range: try message(field), begin: begin, into: &out)
             case 3: hasAttributes = true
-            case 4: if case .varint(let count) = field.value, count != 0 { number("droppedAttributesCount", count, begin, &out) }
+            case 4:
+                if case .varint(let count) = field.value, count != 0 {
+                    number("droppedAttributesCount", value: count, begin: begin, into: &out)
+                }
             default: break
             }
         }
         if hasAttributes {
             var named = NamedAttributes()
-            key("attributes", begin, &out)
-            _ = try attributes(range, 3, &out, &named)
+            key("attributes", begin: begin, into: &out)
+            _ = try attributes(range, number: 3, into: &out, named: &named)
         }
     }
 
     private func record(_ range: Range<Int>, _ parts: inout ByteBuffer) throws(ProtobufFault) -> LogRecord {
         parts.removeAll()
         var record = LogRecord()
-        record.attributes = try attributes(range, 6, &parts, &record.named)
+        record.attributes = try attributes(range, number: 6, into: &parts, named: &record.named)
         var fields = ProtobufReader(text, range)
         while let field = try fields.next() {
             switch (field.number, field.value) {
@@ -155,7 +160,7 @@ struct ProtobufLogs {
             case (12, .bytes(let text)): record.eventName = string(text, &parts)
             case (5, .bytes(let value)):
                 let begin = parts.count
-                try self.value(value, 0, &parts)
+                try self.value(value, depth: 0, into: &parts)
                 record.body = begin..<parts.count
             case (9, .bytes(let id)): record.traceID = hex(id, &parts)
             case (10, .bytes(let id)): record.spanID = hex(id, &parts)
@@ -167,7 +172,7 @@ struct ProtobufLogs {
 
     /// Writes the KeyValues of one field as an object.
     private func attributes(
-        _ range: Range<Int>, _ number: UInt64, _ out: inout ByteBuffer, _ named: inout NamedAttributes
+        _ range: Range<Int>, number: UInt64, into out: inout ByteBuffer, named: inout NamedAttributes
     ) throws(ProtobufFault) -> Range<Int> {
         let begin = out.count
         out.append("{")
@@ -175,14 +180,14 @@ struct ProtobufLogs {
         while let field = try fields.next() {
             guard field.number == number else { continue }
             if out.count > begin + 1 { out.append(UInt8(ascii: ",")) }
-            try pair(try message(field), 0, &out, &named)
+            try pair(try message(field), depth: 0, into: &out, named: &named)
         }
         out.append("}")
         return begin..<out.count
     }
 
     private func pair(
-        _ range: Range<Int>, _ depth: Int, _ out: inout ByteBuffer, _ named: inout NamedAttributes
+        _ range: Range<Int>, depth: Int, into out: inout ByteBuffer, named: inout NamedAttributes
     ) throws(ProtobufFault) {
         var key = range.lowerBound..<range.lowerBound
         var value: Range<Int>?
@@ -195,12 +200,12 @@ struct ProtobufLogs {
         out.append(UInt8(ascii: ":"))
         guard let value else { return out.append("null") }
         let begin = out.count
-        if try self.value(value, depth, &out), depth == 0 { named.note(text, key, begin..<out.count) }
+        if try self.value(value, depth: depth, into: &out), depth == 0 { named.note(text, key: key, value: begin..<out.count) }
     }
 
     /// Writes an AnyValue. Returns true if it is a text.
     @discardableResult
-    private func value(_ range: Range<Int>, _ depth: Int, _ out: inout ByteBuffer) throws(ProtobufFault) -> Bool {
+    private func value(_ range: Range<Int>, depth: Int, into out: inout ByteBuffer) throws(ProtobufFault) -> Bool {
         guard depth < OTLPLogs.deepest else { throw ProtobufFault(what: "a value nests deeper than 32 levels", offset: range.lowerBound) }
         let begin = out.count
         var isText = false
@@ -223,7 +228,7 @@ struct ProtobufLogs {
                 while let element = try values.next() {
                     guard element.number == 1 else { continue }
                     if out.count > begin + 1 { out.append(UInt8(ascii: ",")) }
-                    try value(try message(element), depth + 1, &out)
+                    try value(try message(element), depth: depth + 1, into: &out)
                 }
                 out.append("]")
             case (6, .bytes(let list)):
@@ -233,7 +238,7 @@ struct ProtobufLogs {
                 while let element = try pairs.next() {
                     guard element.number == 1 else { continue }
                     if out.count > begin + 1 { out.append(UInt8(ascii: ",")) }
-                    try pair(try message(element), depth + 1, &out, &named)
+                    try pair(try message(element), depth: depth + 1, into: &out, named: &named)
                 }
                 out.append("}")
             case (7, .bytes(let range)): JSONText.base64(text + range.lowerBound, range.count, into: &out)
@@ -253,20 +258,20 @@ struct ProtobufLogs {
     }
 
     /// Begins a member of the object that opened at `begin`.
-    private func key(_ key: StaticString, _ begin: Int, _ out: inout ByteBuffer) {
+    private func key(_ key: StaticString, begin: Int, into out: inout ByteBuffer) {
         if out.count > begin + 1 { out.append(UInt8(ascii: ",")) }
         out.append(UInt8(ascii: "\""))
         out.append(key.utf8Start, key.utf8CodeUnitCount)
         out.append("\":")
     }
 
-    private func number(_ name: StaticString, _ value: UInt64, _ begin: Int, _ out: inout ByteBuffer) {
-        key(name, begin, &out)
+    private func number(_ name: StaticString, value: UInt64, begin: Int, into out: inout ByteBuffer) {
+        key(name, begin: begin, into: &out)
         JSONText.integer(value, into: &out)
     }
 
-    private func string(_ name: StaticString, _ range: Range<Int>, _ begin: Int, _ out: inout ByteBuffer) {
-        key(name, begin, &out)
+    private func string(_ name: StaticString, range: Range<Int>, begin: Int, into out: inout ByteBuffer) {
+        key(name, begin: begin, into: &out)
         JSONText.string(text + range.lowerBound, range.count, into: &out)
     }
 

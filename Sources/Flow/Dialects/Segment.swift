@@ -21,7 +21,7 @@ public struct Segment: Dialect {
     public init(_ call: Call) { self.call = call }
 
     public func translate(
-        _ body: UnsafeRawBufferPointer, _ context: RequestContext, _ translator: inout Translator, into translation: inout Translation
+        _ body: UnsafeRawBufferPointer, context: RequestContext, translator: inout Translator, into translation: inout Translation
     ) {
         guard let text = body.bindMemory(to: UInt8.self).baseAddress else {
             return translation.refuse(.expected("an object"), at: 0)
@@ -30,69 +30,72 @@ public struct Segment: Dialect {
         guard start < body.count, text[start] == UInt8(ascii: "{") else { return translation.refuse(.expected("an object"), at: start) }
         var editor = SegmentEditor(context, &translator)
         switch call {
-        case .batch, .import: batch(text, start, body.count, &editor, &translator, into: &translation)
+        case .batch, .import: batch(text, start: start, count: body.count, editor: &editor, translator: &translator, into: &translation)
         default:
             editor.type = call
             var end = body.count
             while isBlank(text[end - 1]) { end -= 1 }
-            editor.event(text, start, end, &translator, into: &translation)
+            editor.event(text, start: start, end: end, translator: &translator, into: &translation)
         }
     }
 
     /// Translates a batch. Its own members may come before or after its events, so they are read first.
     private func batch(
-        _ text: Bytes, _ start: Int, _ count: Int, _ editor: inout SegmentEditor, _ translator: inout Translator,
+        _ text: Bytes, start: Int, count: Int, editor: inout SegmentEditor, translator: inout Translator,
         into translation: inout Translation
     ) {
         var envelope = MemberCursor(start, limit: count)
         var events: Int?
         while let member = envelope.next(text, &translator.brackets) {
             let value = member.value
-            if isKey(text, member.key, "batch") {
+            if isKey(text, key: member.key, word: "batch") {
                 guard text[value.lowerBound] == UInt8(ascii: "[") else {
                     return translation.refuse(.form("batch must be a list"), at: value.lowerBound)
                 }
                 events = value.lowerBound
-            } else if isKey(text, member.key, "sentAt") {
+            } else if isKey(text, key: member.key, word: "sentAt") {
                 editor.sentAt = SegmentEditor.time(text, value)
-            } else if isKey(text, member.key, "writeKey") {
+            } else if isKey(text, key: member.key, word: "writeKey") {
                 translation.writeKey = SegmentEditor.text(text, value)
-            } else if isKey(text, member.key, "context") || isKey(text, member.key, "integrations") {
+            } else if isKey(text, key: member.key, word: "context") || isKey(text, key: member.key, word: "integrations") {
                 // The common members can contain consent. Without them no event may be sent.
-                if let problem = editor.share(text, member, &translator) {
+                if let problem = editor.share(text, member: member, translator: &translator) {
                     return translation.refuse(problem, at: translator.reader.offset)
                 }
             }
         }
         // A batch that is cut off, or made unreadable by one of its events, still has the events before that place.
-        if !envelope.isClosed, events == nil, let list = openList(text, start, count, &translator.brackets) { events = list }
+        if !envelope.isClosed, events == nil, let list = openList(text, start: start, count: count, brackets: &translator.brackets) {
+            events = list
+        }
         guard let events else { return translation.refuse(.expected("a list named batch"), at: envelope.at) }
         var list = ListCursor(events, limit: count)
         while let (start, extent) = list.next(text, &translator.brackets) {
             guard translation.hasRoom(translator.limits, at: start) else { return }
-            editor.event(text, start, extent.end, &translator, into: &translation)
+            editor.event(text, start: start, end: extent.end, translator: &translator, into: &translation)
         }
         if !list.isClosed {
             translation.refuse(.unclosed, at: list.at)
         } else if !envelope.isClosed {
             translation.refuse(.expected("a member, or the end of the batch's object"), at: min(envelope.at, count))
-        } else if skipBlanks(text, envelope.at, count) < count {
-            translation.refuse(.expected("the end of the body after the batch"), at: skipBlanks(text, envelope.at, count))
+        } else if skipBlanks(text, start: envelope.at, limit: count) < count {
+            translation.refuse(.expected("the end of the body after the batch"), at: skipBlanks(text, start: envelope.at, limit: count))
         }
     }
 
     /// Returns the start of the list `batch` that is not closed.
-    private func openList(_ text: Bytes, _ start: Int, _ count: Int, _ brackets: inout Brackets) -> Int? {
+    private func openList(_ text: Bytes, start: Int, count: Int, brackets: inout Brackets) -> Int? {
         var envelope = MemberCursor(start, limit: count)
         var at = start + 1
         while let member = envelope.next(text, &brackets) { at = member.value.upperBound }
-        at = skipBlanks(text, at, count)
-        if at < count, text[at] == UInt8(ascii: ",") { at = skipBlanks(text, at + 1, count) }
-        guard at < count, text[at] == UInt8(ascii: "\""), let keyEnd = stringEnd(text, at, count), isKey(text, at + 1..<keyEnd - 1, "batch")
+        at = skipBlanks(text, start: at, limit: count)
+        if at < count, text[at] == UInt8(ascii: ",") { at = skipBlanks(text, start: at + 1, limit: count) }
+        guard at < count, text[at] == UInt8(ascii: "\""), let keyEnd = stringEnd(text, start: at, limit: count),
+            isKey(text, key: at + 1..<keyEnd - 1, word: "batch")
         else { return nil }
-        at = skipBlanks(text, keyEnd, count)
+        at = skipBlanks(text, start: keyEnd, limit: count)
         guard at < count, text[at] == UInt8(ascii: ":") else { return nil }
-        at = skipBlanks(text, at + 1, count)
+        at = skipBlanks(text, start: at + 1, limit: count)
         return at < count && text[at] == UInt8(ascii: "[") ? at : nil
     }
 }

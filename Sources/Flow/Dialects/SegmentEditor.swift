@@ -59,31 +59,32 @@ struct SegmentEditor {
     }
 
     /// Stores the members that all events have in common. Returns the fault if the value is not a readable object.
-    mutating func share(_ text: Bytes, _ member: MemberCursor.Member, _ translator: inout Translator) -> EventFault.Reason? {
+    mutating func share(_ text: Bytes, member: MemberCursor.Member, translator: inout Translator) -> EventFault.Reason? {
         var shared = Shared()
         let begin = translator.common.count
         if text[member.value.lowerBound] == UInt8(ascii: "n") { return nil }
-        guard translator.reader.read(text, member.value.lowerBound, member.value.upperBound, into: &translator.common) != nil else {
+        guard translator.reader.read(text, start: member.value.lowerBound, end: member.value.upperBound, into: &translator.common) != nil
+        else {
             return translator.reader.reason
         }
         shared.value = begin..<translator.common.count
         var cursor = MemberCursor(begin, limit: shared.value.upperBound)
         while let member = cursor.next(translator.common.base, &translator.brackets) {
-            let key = Duplicates.decoded(translator.common.base, member.key.lowerBound, member.key.upperBound)
+            let key = Duplicates.decoded(translator.common.base, start: member.key.lowerBound, end: member.key.upperBound)
             shared.members.append(Shared.Member(key: key, range: member.key.lowerBound - 1..<member.value.upperBound))
         }
-        if isKey(text, member.key, "context") { context = shared } else { integrations = shared }
+        if isKey(text, key: member.key, word: "context") { context = shared } else { integrations = shared }
         return nil
     }
 
     /// Appends the canonical event or its fault to the translation.
     mutating func event(
-        _ text: Bytes, _ start: Int, _ end: Int, _ translator: inout Translator, into translation: inout Translation
+        _ text: Bytes, start: Int, end: Int, translator: inout Translator, into translation: inout Translation
     ) {
         translator.scratch.removeAll()
         translator.parts.truncate(to: firstPart)
         translator.edits.removeAll()
-        guard let event = translator.reader.read(text, start, end, into: &translator.scratch) else {
+        guard let event = translator.reader.read(text, start: start, end: end, into: &translator.scratch) else {
             return translation.refuseEvent(translator.reader.reason, at: translator.reader.offset, text: start..<end)
         }
         let begin = translation.lines.count
@@ -95,16 +96,23 @@ struct SegmentEditor {
         let root = event.slots[PathTrie.root]
         if let type {
             let slot = event.slots[members.type]
-            if !slot.isPresent || isNull(event, slot) { put("type", event, slot, root, &translator) { $0.append("\"\(type.rawValue)\"") } }
+            if !slot.isPresent || isNull(event, slot) {
+                put("type", event: event, slot: slot, object: root, translator: &translator) { $0.append("\"\(type.rawValue)\"") }
+            }
         }
         if event.slots[members.writeKey].isPresent {
             if translation.writeKey == nil { translation.writeKey = SegmentEditor.text(event.block, range(event.slots[members.writeKey])) }
             translator.edits.remove(event.slots[members.writeKey])
         }
-        correctClock(event, root, &translator)
-        put("receivedAt", event, event.slots[members.receivedAt], root, &translator) { [receivedAt] in Times.write(receivedAt, into: &$0) }
-        guard merge("integrations", integrations, nil, event, event.slots[members.integrations], &translator),
-            merge("context", context, ipText, event, event.slots[members.context], &translator)
+        correctClock(event, root: root, translator: &translator)
+        put("receivedAt", event: event, slot: event.slots[members.receivedAt], object: root, translator: &translator) { [receivedAt] in
+            Times.write(receivedAt, into: &$0)
+        }
+        guard
+            merge(
+                "integrations", shared: integrations, address: nil, event: event, slot: event.slots[members.integrations],
+                translator: &translator),
+            merge("context", shared: context, address: ipText, event: event, slot: event.slots[members.context], translator: &translator)
         else { return translation.refuseEvent(.form("context and integrations must be objects"), at: start) }
         translator.edits.apply(event, translator.parts, into: &translation.lines)
         translation.endLine(from: begin, translator.limits, at: start)
@@ -112,29 +120,32 @@ struct SegmentEditor {
 
     /// Appends the event as it was received, plus `receivedAt` if it is wanted and missing, and the client's address.
     mutating func stamp(
-        _ text: Bytes, _ start: Int, _ end: Int, receivedAt isWanted: Bool, _ translator: inout Translator,
+        _ text: Bytes, start: Int, end: Int, receivedAt isWanted: Bool, translator: inout Translator,
         into translation: inout Translation
     ) {
         translator.scratch.removeAll()
         translator.parts.truncate(to: firstPart)
         translator.edits.removeAll()
-        guard let event = translator.reader.read(text, start, end, into: &translator.scratch) else {
+        guard let event = translator.reader.read(text, start: start, end: end, into: &translator.scratch) else {
             return translation.refuseEvent(translator.reader.reason, at: translator.reader.offset, text: start..<end)
         }
         let begin = translation.lines.count
         let members = translator.members
         if isWanted, !event.slots[members.receivedAt].isPresent {
-            put("receivedAt", event, event.slots[members.receivedAt], event.slots[PathTrie.root], &translator) { [receivedAt] in
+            put(
+                "receivedAt", event: event, slot: event.slots[members.receivedAt], object: event.slots[PathTrie.root],
+                translator: &translator
+            ) { [receivedAt] in
                 Times.write(receivedAt, into: &$0)
             }
         }
         // The address cannot be added to a context that is not an object.
-        _ = merge("context", context, ipText, event, event.slots[members.context], &translator)
+        _ = merge("context", shared: context, address: ipText, event: event, slot: event.slots[members.context], translator: &translator)
         translator.edits.apply(event, translator.parts, into: &translation.lines)
         translation.endLine(from: begin, translator.limits, at: start)
     }
 
-    private func correctClock(_ event: ScannedEvent, _ root: Slot, _ translator: inout Translator) {
+    private func correctClock(_ event: ScannedEvent, root: Slot, translator: inout Translator) {
         let members = translator.members
         let timestamp = event.slots[members.timestamp]
         let original = event.slots[members.originalTimestamp]
@@ -142,7 +153,9 @@ struct SegmentEditor {
         let hasOriginal = original.isPresent && !isNull(event, original)
         if hasTimestamp && hasOriginal { return }
         guard hasTimestamp || hasOriginal else {
-            return put("timestamp", event, timestamp, root, &translator) { [receivedAt] in Times.write(receivedAt, into: &$0) }
+            return put("timestamp", event: event, slot: timestamp, object: root, translator: &translator) { [receivedAt] in
+                Times.write(receivedAt, into: &$0)
+            }
         }
         let written = hasTimestamp ? timestamp : original
         let own = event.slots[members.sentAt]
@@ -152,16 +165,16 @@ struct SegmentEditor {
             case (let corrected, let isFarther) = receivedAt.subtractingReportingOverflow(ahead), !isFarther
         {
             if own.isPresent { translator.edits.remove(own) }
-            put("timestamp", event, timestamp, root, &translator) { Times.write(corrected, into: &$0) }
+            put("timestamp", event: event, slot: timestamp, object: root, translator: &translator) { Times.write(corrected, into: &$0) }
         } else if !hasTimestamp {
-            put("timestamp", event, timestamp, root, &translator) {
+            put("timestamp", event: event, slot: timestamp, object: root, translator: &translator) {
                 $0.append(event.block + Int(written.start), Int(written.end - written.start))
             }
         } else {
             return
         }
         if !hasOriginal {
-            put("originalTimestamp", event, original, root, &translator) {
+            put("originalTimestamp", event: event, slot: original, object: root, translator: &translator) {
                 $0.append(event.block + Int(written.start), Int(written.end - written.start))
             }
         }
@@ -169,8 +182,8 @@ struct SegmentEditor {
 
     /// Sets a member of the event. It replaces an existing one.
     private func put(
-        _ key: StaticString, _ event: ScannedEvent, _ slot: Slot, _ object: Slot, _ translator: inout Translator,
-        _ write: (inout ByteBuffer) -> Void
+        _ key: StaticString, event: ScannedEvent, slot: Slot, object: Slot, translator: inout Translator,
+        write: (inout ByteBuffer) -> Void
     ) {
         let begin = translator.parts.count
         if !slot.isPresent { SegmentEditor.key(key, into: &translator.parts) }
@@ -182,8 +195,8 @@ struct SegmentEditor {
     /// Adds the common members that the event lacks, and the client's address. Returns false if the batch has members to add and the
     /// event's own member is not an object.
     private func merge(
-        _ key: StaticString, _ shared: Shared, _ address: Range<Int>?, _ event: ScannedEvent, _ slot: Slot,
-        _ translator: inout Translator
+        _ key: StaticString, shared: Shared, address: Range<Int>?, event: ScannedEvent, slot: Slot,
+        translator: inout Translator
     ) -> Bool {
         let hasAddress = event.slots[translator.members.ip].isPresent
         if shared.members.isEmpty && (address == nil || hasAddress) { return true }
@@ -192,23 +205,23 @@ struct SegmentEditor {
         if isObject && !shared.members.isEmpty {
             var cursor = MemberCursor(Int(slot.start), limit: Int(slot.end))
             while let member = cursor.next(event.block, &translator.brackets) {
-                known.insert(Duplicates.decoded(event.block, member.key.lowerBound, member.key.upperBound))
+                known.insert(Duplicates.decoded(event.block, start: member.key.lowerBound, end: member.key.upperBound))
             }
         } else if !isObject && slot.isPresent && !isNull(event, slot) {
             return shared.members.isEmpty
         }
         let begin = translator.parts.count
-        func append(_ bytes: Bytes, _ range: Range<Int>, _ parts: inout ByteBuffer) {
+        func append(_ bytes: Bytes, range: Range<Int>, parts: inout ByteBuffer) {
             if parts.count > begin { parts.append(UInt8(ascii: ",")) }
             parts.append(bytes + range.lowerBound, range.count)
         }
         for member in shared.members where known.insert(member.key).inserted {
-            append(translator.common.base, member.range, &translator.parts)
+            append(translator.common.base, range: member.range, parts: &translator.parts)
         }
         if let address, !hasAddress, shared.members.isEmpty || !known.contains(Array("ip".utf8)) {
             // The text is copied within the same buffer, so its memory must not move.
             translator.parts.reserve(address.count + 1)
-            append(translator.parts.base, address, &translator.parts)
+            append(translator.parts.base, range: address, parts: &translator.parts)
         }
         let added = begin..<translator.parts.count
         if isObject {
@@ -250,6 +263,6 @@ struct SegmentEditor {
     /// Returns the decoded text of a string value.
     static func text(_ text: Bytes, _ value: Range<Int>) -> String? {
         guard value.count >= 2, text[value.lowerBound] == UInt8(ascii: "\"") else { return nil }
-        return String(decoding: Duplicates.decoded(text, value.lowerBound + 1, value.upperBound - 1), as: UTF8.self)
+        return String(decoding: Duplicates.decoded(text, start: value.lowerBound + 1, end: value.upperBound - 1), as: UTF8.self)
     }
 }

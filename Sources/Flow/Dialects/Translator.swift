@@ -31,15 +31,15 @@ public struct Translator: ~Copyable, Sendable {
     ) {
         translation.removeAll()
         guard body.count < Block.most else { return translation.refuse(.tooMuch(Block.most), at: Block.most) }
-        dialect.translate(body, context, &self, into: &translation)
+        dialect.translate(body, context: context, translator: &self, into: &translation)
     }
 }
 
 extension Translator {
     /// Returns true if the text is an event or can be repaired to be one.
-    mutating func isEvent(_ text: Bytes, _ start: Int, _ end: Int) -> Bool {
+    mutating func isEvent(_ text: Bytes, start: Int, end: Int) -> Bool {
         scratch.removeAll()
-        return reader.read(text, start, end, into: &scratch) != nil
+        return reader.read(text, start: start, end: end, into: &scratch) != nil
     }
 }
 
@@ -80,5 +80,5 @@ extension Translation {
 /// Returns the start of a body after a byte order mark and blanks, which JSON forbids and some libraries send.
 func bodyStart(_ text: Bytes, _ count: Int) -> Int {
     let hasMark = count >= 3 && text[0] == 0xef && text[1] == 0xbb && text[2] == 0xbf
-    return skipBlanks(text, hasMark ? 3 : 0, count)
+    return skipBlanks(text, start: hasMark ? 3 : 0, limit: count)
 }

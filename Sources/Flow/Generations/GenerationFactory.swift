@@ -71,7 +71,7 @@ public final class GenerationFactory: Sendable {
         for destination in generation.destinations { destination.lane.adopt(routeRetention: retention) }
     }
 
-    public func generation(_ number: Int, _ plan: Plan, _ destinations: [Destination], routes: [UInt16]) -> Generation {
+    public func generation(_ number: Int, plan: Plan, destinations: [Destination], routes: [UInt16]) -> Generation {
         // All generations use the same key, so that a subject always has the same subject key.
         let ruleset = Ruleset(
             plan, numbers: routes, subjectKey: key, locatesMessageIDs: destinations.contains { $0.lane.isDurable }, memories: memories,

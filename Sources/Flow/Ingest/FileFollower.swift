@@ -51,7 +51,7 @@ final class FileFollower {
     private var told: Set<String> = []
 
     init(
-        _ name: String, _ plan: FileSourcePlan, _ around: Dependencies, sink: any EventSink, wake: @escaping @Sendable () -> Void = {}
+        _ name: String, plan: FileSourcePlan, around: Dependencies, sink: any EventSink, wake: @escaping @Sendable () -> Void = {}
     ) throws(FilePlacesFault) {
         self.name = name
         self.plan = plan
@@ -104,7 +104,7 @@ final class FileFollower {
                     file.path = path
                     file.nameless = nil
                 } else if resting[key] != FollowedFile.Sight(status) {
-                    follow(path, key, now)
+                    follow(path, key: key, now: now)
                 }
             }
         }
@@ -113,7 +113,7 @@ final class FileFollower {
         places.prune(keeping: named.union(open.keys))
     }
 
-    private func follow(_ path: String, _ key: FileKey, _ now: Instant) {
+    private func follow(_ path: String, key: FileKey, now: Instant) {
         guard mayFollow(path, key), files.count < FileFollower.mostOpen || closeLongestIdle(now) else { return }
         let number = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | (plan.drains ? O_NOFOLLOW : 0))
         guard number >= 0 else {

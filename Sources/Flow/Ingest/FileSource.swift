@@ -50,7 +50,7 @@ public final class FileSource: Sendable {
         }
         let around = FileFollower.Dependencies(
             source: source, lineLimit: lineLimit, places: places, clock: clock, say: say, overlong: overlong)
-        follower = try FileFollower(name, plan, around, sink: sink) { [awake] in awake.raise() }
+        follower = try FileFollower(name, plan: plan, around: around, sink: sink) { [awake] in awake.raise() }
     }
 
     /// Starts reading on a separate thread.

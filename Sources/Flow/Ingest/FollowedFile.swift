@@ -131,11 +131,11 @@ final class FollowedFile {
         do throws(SystemFault) {
             while true {
                 let wasAtEnd = try fill(&buffer, from: from, upTo: max(FollowedFile.blockSize, buffer.count * 2))
-                if overlong > 0 { return passOverlong(buffer, from, skipped) }
+                if overlong > 0 { return passOverlong(buffer, from: from, skipped: skipped) }
                 if from == 0, let form = FileBeginning.compression(buffer.bytes) { return .compressed(form) }
                 if let end = lastLineEnd(buffer) {
                     buffer.truncate(to: end)
-                    return try take(&buffer, from..<(from + end), lineLimit, skipped)
+                    return try take(&buffer, range: from..<(from + end), lineLimit: lineLimit, skipped: skipped)
                 }
                 if buffer.count > lineLimit {
                     overlong = buffer.count
@@ -149,7 +149,7 @@ final class FollowedFile {
                     let start = from == 0 ? FileBeginning.mark(buffer.bytes) : 0
                     guard isWhole(&buffer, from: start) else { return .torn(end - from) }
                 }
-                return try take(&buffer, from..<end, lineLimit, skipped)
+                return try take(&buffer, range: from..<end, lineLimit: lineLimit, skipped: skipped)
             }
         } catch {
             return .failed(error)
@@ -171,7 +171,7 @@ final class FollowedFile {
         return false
     }
 
-    private func passOverlong(_ buffer: borrowing ByteBuffer, _ from: Int, _ skipped: (Int) -> Void) -> Piece {
+    private func passOverlong(_ buffer: borrowing ByteBuffer, from: Int, skipped: (Int) -> Void) -> Piece {
         guard let newline = memchr(buffer.base, 0x0a, buffer.count) else {
             overlong += buffer.count
             return buffer.isEmpty ? .nothing : .again
@@ -208,7 +208,7 @@ final class FollowedFile {
 
     /// Removes blank lines and those over the limit, and notes the range that waits for an answer.
     private func take(
-        _ buffer: inout ByteBuffer, _ range: Range<Int>, _ lineLimit: Int, _ skipped: (Int) -> Void
+        _ buffer: inout ByteBuffer, range: Range<Int>, lineLimit: Int, skipped: (Int) -> Void
     ) throws(SystemFault) -> Piece {
         let later = try FileMark(descriptor.number, upTo: range.upperBound)
         var kept = 0

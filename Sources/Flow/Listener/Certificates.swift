@@ -30,8 +30,8 @@ extension HTTPListener {
     }
 
     func withPEM<R>(
-        _ certificate: [CChar]?, _ key: [CChar]?, _ clients: [CChar]?,
-        _ body: (UnsafePointer<CChar>?, UnsafePointer<CChar>?, UnsafePointer<CChar>?) -> R
+        _ certificate: [CChar]?, key: [CChar]?, clients: [CChar]?,
+        body: (UnsafePointer<CChar>?, UnsafePointer<CChar>?, UnsafePointer<CChar>?) -> R
     ) -> R {
         func pointer(_ text: [CChar]?, _ use: (UnsafePointer<CChar>?) -> R) -> R {
             text?.withUnsafeBufferPointer { use($0.baseAddress) } ?? use(nil)

@@ -31,10 +31,12 @@ extension HTTPListener {
                 let peerObject = Unmanaged<Peer>.fromOpaque(peer).takeUnretainedValue()
                 if isFirst != 0 {
                     exchange.connection = connection
-                    return listener.begin(exchange, peerObject, String(cString: method!), String(cString: version!)) ? 1 : 0
+                    return listener.begin(exchange, peer: peerObject, method: String(cString: method!), version: String(cString: version!))
+                        ? 1 : 0
                 }
                 let piece = UnsafeRawBufferPointer(start: data, count: size)
-                return (size > 0 ? listener.take(piece, exchange, peerObject) : listener.conclude(exchange, peerObject)) ? 1 : 0
+                return (size > 0 ? listener.take(piece, exchange: exchange, peer: peerObject) : listener.conclude(exchange, peerObject))
+                    ? 1 : 0
             },
             ended: { context, peer, request in
                 let listener = HTTPListener.from(context)
@@ -48,7 +50,7 @@ extension HTTPListener {
     }
 
     /// Handles the head of a request. Returns false if the connection must end.
-    private func begin(_ exchange: Exchange, _ peer: Peer, _ method: String, _ version: String) -> Bool {
+    private func begin(_ exchange: Exchange, peer: Peer, method: String, version: String) -> Bool {
         exchange.start = clock.now()
         exchange.arrival = clock.wall()
         // This comes before the request is counted, so that the deadlines of the body hold for every request that is counted.
@@ -118,7 +120,7 @@ extension HTTPListener {
     }
 
     /// Takes a piece of the body. Returns false if the connection must end.
-    private func take(_ piece: UnsafeRawBufferPointer, _ exchange: Exchange, _ peer: Peer) -> Bool {
+    private func take(_ piece: UnsafeRawBufferPointer, exchange: Exchange, peer: Peer) -> Bool {
         exchange.received += piece.count
         watch.set(peer, pacing.body(start: exchange.start, received: exchange.received, now: clock.now()))
         if exchange.refusal == nil, exchange.reply == nil {
@@ -139,7 +141,7 @@ extension HTTPListener {
         if exchange.reply == nil, let refusal = exchange.refusal {
             exchange.reply = exchange.service?.answer(exchange.request, refused: refusal) ?? refusal.plainReply
         }
-        if let reply = exchange.reply { return send(reply, exchange, peer, closing: closing) }
+        if let reply = exchange.reply { return send(reply, exchange: exchange, peer: peer, closing: closing) }
         // No deadline applies while the router works and the client waits.
         watch.set(peer, nil)
         state.withLock { $0.waiting[ObjectIdentifier(exchange)] = exchange }
@@ -148,7 +150,7 @@ extension HTTPListener {
         return true
     }
 
-    private func send(_ reply: Reply, _ exchange: Exchange, _ peer: Peer, closing: Bool) -> Bool {
+    private func send(_ reply: Reply, exchange: Exchange, peer: Peer, closing: Bool) -> Bool {
         watch.set(peer, pacing.reply(from: clock.now()))
         var headers = reply.headers
         if exchange.request.method != "OPTIONS" { headers += origins.headers(for: exchange.request.header("origin")) }

@@ -110,7 +110,7 @@ public final class HTTPListener: @unchecked Sendable {
         // The library keeps the head and the current piece of the body in one pool.
         options.head_bytes = plan.limits.head + 2048
         var words = [CChar](repeating: 0, count: 300)
-        let daemon = withPEM(certificate, key, clients) { certificate, key, clients in
+        let daemon = withPEM(certificate, key: key, clients: clients) { certificate, key, clients in
             "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2".withCString { priorities in
                 options.certificate = certificate
                 options.key = key

@@ -30,7 +30,7 @@ struct RequestHandler: Sendable {
         let events: Int
         let reasons: [Int: String]
         do throws(Refusal) {
-            let work = try translate(exchange, request, service, translator)
+            let work = try translate(exchange, request: request, service: service, translator: translator)
             (events, reasons) = (work.events, work.reasons)
             lines = work.takeLines()
         } catch {
@@ -56,7 +56,7 @@ struct RequestHandler: Sendable {
         if !sink.submit(lines, source: source, key: exchange.key, answer: answer) { answer(.overloaded(retryAfter: RequestHandler.pause)) }
     }
 
-    private func translate(_ exchange: Exchange, _ request: Request, _ service: any Service, _ translator: RequestTranslator)
+    private func translate(_ exchange: Exchange, request: Request, service: any Service, translator: RequestTranslator)
         throws(Refusal)
         -> RequestTranslator.Work
     {
@@ -72,7 +72,7 @@ struct RequestHandler: Sendable {
         guard body.count < Block.most else { throw .tooLarge("the body has more than \(Block.most) bytes") }
         // The lines are about as long as the body. The difference is known only after the translation.
         try take(body.count, exchange)
-        let work = try translate(body, dialect, exchange, translator)
+        let work = try translate(body, dialect: dialect, exchange: exchange, translator: translator)
         if work.lines.count > body.count { try take(work.lines.count - body.count, exchange) }
         if service.hasKeyInBody { exchange.key = try keys.judge(service.key(of: request) ?? translator.key, dialect: service.name) }
         return work
@@ -84,7 +84,7 @@ struct RequestHandler: Sendable {
     }
 
     /// Translates the body. The body is borrowed, so it lives as long as its bytes are read.
-    private func translate(_ body: borrowing ByteBuffer, _ dialect: any Dialect, _ exchange: Exchange, _ translator: RequestTranslator)
+    private func translate(_ body: borrowing ByteBuffer, dialect: any Dialect, exchange: Exchange, translator: RequestTranslator)
         throws(Refusal)
         -> RequestTranslator.Work
     {

@@ -20,7 +20,7 @@ struct ListeningSocket: Sendable {
 
     static func open(_ plan: HTTPSourcePlan, inherited: [ServiceManager.Inherited]) throws(ListenerFault) -> ListeningSocket {
         switch plan.listen {
-        case .tcp(let host, let port): try tcp(host, port, plan.listen)
+        case .tcp(let host, let port): try tcp(host, port: port, address: plan.listen)
         case .unix(let path): try unix(path, mode: plan.mode, owner: plan.owner, plan.listen)
         case .inherited(let name): try take(name, of: inherited, plan.listen)
         }
@@ -60,7 +60,7 @@ struct ListeningSocket: Sendable {
         _ = ioctl(descriptor, UInt(FIOCLEX))
     }
 
-    private static func tcp(_ host: String, _ port: UInt16, _ address: ListenAddress) throws(ListenerFault) -> ListeningSocket {
+    private static func tcp(_ host: String, port: UInt16, address: ListenAddress) throws(ListenerFault) -> ListeningSocket {
         var hints = addrinfo()
         hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

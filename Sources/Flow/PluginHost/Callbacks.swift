@@ -102,7 +102,7 @@ final class Callbacks: Sendable {
     // MARK: From the module
 
     func complete(
-        _ token: UInt64, _ batch: UnsafePointer<switchyard_outcome>?, _ events: UnsafePointer<switchyard_event_outcome>?, _ count: Int
+        _ token: UInt64, batch: UnsafePointer<switchyard_outcome>?, events: UnsafePointer<switchyard_event_outcome>?, count: Int
     ) {
         let found: UnderWay? = state.withLock { state in
             let found = state.underWay.removeValue(forKey: token)
@@ -110,7 +110,7 @@ final class Callbacks: Sendable {
             return found
         }
         guard let found else { return }
-        found.done(outcome.read(batch, events, count, of: found.loan?.count ?? 0))
+        found.done(outcome.read(batch, events: events, count: count, of: found.loan?.count ?? 0))
     }
 
     func log(_ level: Int32, _ message: switchyard_bytes) {
@@ -166,7 +166,7 @@ enum Switchboard {
                 context: UnsafeMutableRawPointer(bitPattern: number),
                 log: { context, level, message in Switchboard.find(context)?.log(level, message) },
                 complete: { context, token, batch, events, count in
-                    Switchboard.find(context)?.complete(token, batch, events, count)
+                    Switchboard.find(context)?.complete(token, batch: batch, events: events, count: count)
                 },
                 closed: { context, message in Switchboard.find(context)?.closed(message) }))
         return UnsafePointer(host)

@@ -17,7 +17,7 @@ struct ForeignOutcome {
 
     /// Reads the arguments of `complete` for a delivery of `total` events. A flush has no events.
     func read(
-        _ batch: UnsafePointer<switchyard_outcome>?, _ events: UnsafePointer<switchyard_event_outcome>?, _ count: Int, of total: Int
+        _ batch: UnsafePointer<switchyard_outcome>?, events: UnsafePointer<switchyard_event_outcome>?, count: Int, of total: Int
     ) -> BatchOutcome {
         guard let batch else { return senseless("ended a delivery without an outcome") }
         let whole = read(batch.pointee, most: Self.batchMessage)

@@ -50,9 +50,9 @@ public enum Listing {
             ["at once", about.concurrency == 1 ? "one batch" : "up to \(about.concurrency) batches"],
             ["order", about.delivery.ordered ? "kept, unless \"ordered\" is false" : "not kept, unless \"ordered\" is true"],
             ["repeats", about.deduplicates ? "recognised by their messageId" : "not recognised"],
-            ["erasure", about.canErase ? "forgets subjects when asked" : "cannot forget subjects"],
+            ["erasure", about.canErase ? "can forget subjects, but the router does not ask it yet" : "cannot forget subjects"],
         ])
-        let settings = rows(about.settings, "", required: true).filter { !$0[0].isEmpty }
+        let settings = rows(.object(about.settings), "", required: true).filter { !$0[0].isEmpty }
         result += settings.isEmpty ? "\nIt has no settings.\n" : "\n" + columns([["SETTING", "TYPE", "DEFAULT", "MEANING"]] + settings)
         return result
     }

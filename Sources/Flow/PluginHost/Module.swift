@@ -35,7 +35,7 @@ public final class Module: Sendable {
         let callbacks = Callbacks(provider: name, module: description.name, hidden: hidden, clock: clock, log: log)
         // The table lives as long as the process, so any thread may use it.
         nonisolated(unsafe) let host = Switchboard.connect(callbacks)
-        let made = visitor.attempt { Created(table, host, settings, hidden) }
+        let made = visitor.attempt { Created(table, host: host, settings: settings, hidden: hidden) }
         guard case .success(let created) = made, let handle = created.handle else {
             _ = callbacks.end()
             let whose = "the module \(description.name) (\(path))"
@@ -54,7 +54,7 @@ public final class Module: Sendable {
         let handle: UnsafeMutableRawPointer?
         let error: String
 
-        init(_ table: switchyard_plugin, _ host: UnsafePointer<switchyard_host>, _ settings: Secret, _ hidden: HiddenTexts) {
+        init(_ table: switchyard_plugin, host: UnsafePointer<switchyard_host>, settings: Secret, hidden: HiddenTexts) {
             (handle, error) = settings.bytes.withUnsafeBufferPointer { settings in
                 withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer in
                     buffer.initialize(repeating: 0)

@@ -20,7 +20,7 @@ final class AckWriter: Sendable {
 
     init(_ descriptor: Int32, say: @escaping @Sendable (String) -> Void) {
         Thread.start("acks") { [state, isOver] in
-            AckWriter.run(state, descriptor, say)
+            AckWriter.run(state, descriptor: descriptor, say: say)
             isOver.withLock { $0 = true }
             isOver.wake()
         }.detach()
@@ -50,7 +50,7 @@ final class AckWriter: Sendable {
         }
     }
 
-    private static func run(_ state: Monitor<State>, _ descriptor: Int32, _ say: @Sendable (String) -> Void) {
+    private static func run(_ state: Monitor<State>, descriptor: Int32, say: @Sendable (String) -> Void) {
         while true {
             let safe = state.waitUntilReady { state -> Readiness<Int?> in
                 if state.safe > state.told {

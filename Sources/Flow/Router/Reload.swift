@@ -137,7 +137,7 @@ extension Router {
             changes.providers[index] == .added ? factory.destination(provider, outlets[index]!) : before(provider.name)
         }
         let left = old.destinations.filter { destination in !destinations.contains { $0 === destination } }
-        let generation = factory.generation(old.number + 1, plan, destinations, routes: routes)
+        let generation = factory.generation(old.number + 1, plan: plan, destinations: destinations, routes: routes)
         factory.settle(on: generation)
         guard generations.adopt(generation, retiring: left) else { throw ReloadRefusal(["the router is ending"]) }
         heldStore?.adopt(plan)

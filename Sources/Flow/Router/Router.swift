@@ -119,7 +119,7 @@ public final class Router: Sendable {
         let activity = SourceActivity()
         let onPause: @Sendable (Bool) -> Void = { isPaused in isPaused ? activity.waitBegins() : activity.waitEnds() }
         let inbox = plan.readsOnlyInput ? nil : Inbox(limits: options.inbox, clock: options.clock, onPause: onPause)
-        let sequencer = Sequencer(inbox.map { Inflow($0) } ?? Inflow(Router.reader(plan, options, stop, onPause)))
+        let sequencer = Sequencer(inbox.map { Inflow($0) } ?? Inflow(Router.reader(plan, options: options, stop: stop, onPause: onPause)))
         let openLanes = OpenLanes(stop: stop, inbox: inbox)
         let reporter = LaneReporter(
             deadLetters: options.deadLetters, say: say, storeGone: { [gone] in gone.tell($0) }, laneClosed: openLanes.close)
@@ -133,7 +133,7 @@ public final class Router: Sendable {
             look: { [registry = options.registry, clock = options.clock] in registry?.note(time: clock.wall()) }, news: reporter.tell)
         let destinations = plan.providers.indices.map { factory.destination(plan.providers[$0], outlets[$0]) }
         // `names` gives the routes of the first plan these numbers.
-        let first = factory.generation(1, plan, destinations, routes: plan.routes.indices.map { UInt16($0) })
+        let first = factory.generation(1, plan: plan, destinations: destinations, routes: plan.routes.indices.map { UInt16($0) })
         factory.settle(on: first)
         let generations = GenerationRegistry(first, openLanes: openLanes)
         activity.adopt(destinations.map(\.lane))
@@ -147,7 +147,8 @@ public final class Router: Sendable {
             }
         }
         let withdrawals = Router.withdrawals(
-            options, factory, generations, names, deadLetters: deadLetters, heldStore: heldStore, settle: sequencer.settle, say: say)
+            options, factory: factory, generations: generations, names: names, deadLetters: deadLetters, heldStore: heldStore,
+            settle: sequencer.settle, say: say)
         self.activity = activity
         self.inbox = inbox
         self.sequencer = sequencer
@@ -176,7 +177,7 @@ public final class Router: Sendable {
     }
 
     private static func reader(
-        _ plan: Plan, _ options: RouterOptions, _ stop: WakeUp, _ onPause: @escaping @Sendable (Bool) -> Void = { _ in }
+        _ plan: Plan, options: RouterOptions, stop: WakeUp, onPause: @escaping @Sendable (Bool) -> Void = { _ in }
     ) -> LineReader {
         LineReader(
             descriptor: options.input, lineLimit: plan.limits.line, blockSize: options.blockSize, stop: stop, onPause: onPause)
@@ -188,7 +189,7 @@ public final class Router: Sendable {
     public var sink: (any EventSink)? { inbox }
 
     private static func withdrawals(
-        _ options: RouterOptions, _ factory: GenerationFactory, _ generations: GenerationRegistry, _ names: RunNames,
+        _ options: RouterOptions, factory: GenerationFactory, generations: GenerationRegistry, names: RunNames,
         deadLetters: DeadLetters, heldStore: HeldStore?, settle: @escaping @Sendable () -> Void, say: @escaping @Sendable (String) -> Void
     ) -> Withdrawals? {
         guard let registry = options.registry, let check = factory.check else { return nil }
@@ -299,7 +300,8 @@ public final class Router: Sendable {
         inbox.join()
         let feeder = Feeder(inbox: inbox, source: source) { [self] in note(end: $0) }
         let plan = generations.current.plan
-        threads.append(ThreadHandle(Thread.start("input") { [options, stop] in feeder.run(Router.reader(plan, options, stop)) }))
+        threads.append(
+            ThreadHandle(Thread.start("input") { [options, stop] in feeder.run(Router.reader(plan, options: options, stop: stop)) }))
         return threads
     }
 
@@ -385,7 +387,11 @@ public final class Router: Sendable {
             }
             sequencer.pass(turn) {
                 let isWritten = consentWriter?.settle(&worker, generation.ruleset, source: sources[worker.block.source].name) ?? true
-                if isWritten || worker.portions.isEmpty { handOver(&worker, generation, logs, isWritten) } else { giveBack(worker) }
+                if isWritten || worker.portions.isEmpty {
+                    handOver(&worker, generation: generation, logs: logs, isWritten: isWritten)
+                } else {
+                    giveBack(worker)
+                }
             }
             generations.leave(generation)
             worker.reset()
@@ -397,7 +403,7 @@ public final class Router: Sendable {
     }
 
     /// Hands the worker's parcels to the lanes and updates the account. It runs in the worker's turn.
-    private func handOver(_ worker: inout Worker, _ generation: Generation, _ logs: [FaultLog], _ isWritten: Bool) {
+    private func handOver(_ worker: inout Worker, generation: Generation, logs: [FaultLog], isWritten: Bool) {
         if worker.judge.held.count > 0 { hold(&worker, generation) }
         // A copy of the pointer is needed: an inout access through a pointer in a noncopyable value does not compile under the thread
         // sanitizer.

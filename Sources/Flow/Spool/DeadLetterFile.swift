@@ -101,7 +101,7 @@ public final class DeadLetterFile: @unchecked Sendable {
         options.patience = 10_000
         options.warn = say
         let use: GuardedFile.Use = makes ? .make : mends == true ? .mend : .open
-        let found = try GuardedFile.open(path, DeadLetterFile.kind, use, verifies: verifies, options, at: now)
+        let found = try GuardedFile.open(path, kind: DeadLetterFile.kind, use: use, verifies: verifies, options: options, at: now)
         guard let found else { return nil }
         file = found
         self.cipher = cipher

@@ -41,7 +41,7 @@ struct FileNumbers {
     }
     static let unknown = "unknown"
 
-    private func checksum(_ number: Int64, _ name: String, _ application: Int64) -> Int64 {
+    private func checksum(_ number: Int64, name: String, application: Int64) -> Int64 {
         var sum = RowChecksum(application, table: table, row: number)
         sum.add(name)
         return sum.value
@@ -53,7 +53,7 @@ struct FileNumbers {
         defer { all.reset() }
         while try all.step() {
             if let application {
-                let sum = checksum(all.int(0), all.text(1), application)
+                let sum = checksum(all.int(0), name: all.text(1), application: application)
                 guard !all.isNull(2), all.int(2) == sum else {
                     throw SpoolFault(.damaged, "\(database.path): its table '\(table)' is damaged")
                 }
@@ -78,7 +78,7 @@ struct FileNumbers {
         let (columns, values) = application == nil ? ("number, name", "?1,?2") : ("number, name, checksum", "?1,?2,?3")
         let insert = try database.statement("INSERT INTO \(table) (\(columns)) VALUES (\(values))").bind(1, Int(number)).bind(2, name)
         if let application {
-            let sum = checksum(Int64(number), name, application)
+            let sum = checksum(Int64(number), name: name, application: application)
             insert.bind(3, sum)
             digest &+= sum
         }
@@ -98,7 +98,7 @@ struct FileNumbers {
         all.reset()
         for (number, name) in rows {
             try database.statement("UPDATE \(table) SET checksum = ?2 WHERE number = ?1").bind(1, number)
-                .bind(2, checksum(number, name, application)).run()
+                .bind(2, checksum(number, name: name, application: application)).run()
         }
     }
 }

@@ -62,7 +62,7 @@ final class GuardedFile {
         set { file?.proof.last = newValue }
     }
 
-    private init(_ file: ProvenFile, _ kind: GuardedKind, _ loss: FileLoss? = nil) throws(StorageFault) {
+    private init(_ file: ProvenFile, kind: GuardedKind, loss: FileLoss? = nil) throws(StorageFault) {
         database = file.database
         self.file = file
         self.loss = loss
@@ -80,7 +80,7 @@ final class GuardedFile {
     /// Opens the file. Returns nil if there is none and `use` does not create one. `admit` may refuse the file, for example because it is
     /// under another key. If `verifies` is true, reads all rows first. `now` is in nanoseconds since 1970.
     static func open(
-        _ path: String, _ kind: GuardedKind, _ use: Use, verifies: Bool = true, _ options: ProvenFile.Options, at now: Int64,
+        _ path: String, kind: GuardedKind, use: Use, verifies: Bool = true, options: ProvenFile.Options, at now: Int64,
         admit: (Database) throws(StorageFault) -> Void = { _ in }
     ) throws(StorageFault) -> GuardedFile? {
         var options = options
@@ -94,11 +94,11 @@ final class GuardedFile {
         if use != .open, Salvage.exists(path) { try makePrivate(path) }
         var damage: Damage
         do throws(StorageFault) {
-            switch try opening(path, kind, verifies, options, admit) {
+            switch try opening(path, kind: kind, verifies: verifies, options: options, admit: admit) {
             case .absent:
                 guard case .make = use else { return nil }
-                return try GuardedFile(ProvenFile(making: path, as: kind.format, options), kind)
-            case .open(let file): return try GuardedFile(file, kind)
+                return try GuardedFile(ProvenFile(making: path, as: kind.format, options), kind: kind)
+            case .open(let file): return try GuardedFile(file, kind: kind)
             case .damaged(let found): damage = found
             }
         } catch {
@@ -107,13 +107,13 @@ final class GuardedFile {
         }
         if case .open = use { throw advised(damage) }
         var rebuild = GuardedRebuild(kind, damage)
-        let file = try rebuild.run(path, options, at: now, admit)
-        return try GuardedFile(file, kind, rebuild.loss)
+        let file = try rebuild.run(path, options: options, at: now, admit: admit)
+        return try GuardedFile(file, kind: kind, loss: rebuild.loss)
     }
 
     private static func opening(
-        _ path: String, _ kind: GuardedKind, _ verifies: Bool, _ options: ProvenFile.Options,
-        _ admit: (Database) throws(StorageFault) -> Void
+        _ path: String, kind: GuardedKind, verifies: Bool, options: ProvenFile.Options,
+        admit: (Database) throws(StorageFault) -> Void
     ) throws(StorageFault) -> ProvenFile.Opening {
         try ProvenFile.open(path, as: kind.format, options) { (database) throws(StorageFault) in
             let isOld = try database.number("SELECT count(*) FROM sqlite_schema WHERE name = 'proof'") == 0
@@ -151,12 +151,12 @@ final class GuardedFile {
             try admit(database)
             throw StorageFault(.failed, "\(path): has an older format; the next router that starts takes it over")
         case .whole(let database, _):
-            return try GuardedFile(lookingAt: database, kind, verifies, admit)
+            return try GuardedFile(lookingAt: database, kind, verifies: verifies, admit: admit)
         }
     }
 
     private init(
-        lookingAt database: Database, _ kind: GuardedKind, _ verifies: Bool, _ admit: (Database) throws(StorageFault) -> Void
+        lookingAt database: Database, _ kind: GuardedKind, verifies: Bool, admit: (Database) throws(StorageFault) -> Void
     ) throws(StorageFault) {
         self.database = database
         file = nil

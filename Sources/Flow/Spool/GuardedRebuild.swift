@@ -20,13 +20,13 @@ struct GuardedRebuild {
     private var key: UInt64 { RowGuard.key(kind.events) }
 
     mutating func run(
-        _ path: String, _ options: ProvenFile.Options, at now: Int64, _ admit: (Database) throws(StorageFault) -> Void
+        _ path: String, options: ProvenFile.Options, at now: Int64, admit: (Database) throws(StorageFault) -> Void
     ) throws(StorageFault) -> ProvenFile {
         var copied: Int64 = 0
         var found: FileLoss?
         let (kind, damage, key) = (kind, damage, key)
         let file = try ProvenFile.rebuild(
-            path, as: kind.format, options, damage, at: now,
+            path, as: kind.format, options: options, damage: damage, at: now,
             fill: { (file, old) throws(StorageFault) in
                 let rows = try RowGuard(file.database, application: kind.application, kind.tables)
                 try rows.install()
@@ -44,7 +44,7 @@ struct GuardedRebuild {
                 file.proof.last = max(damage.proof?.last ?? 0, try GuardedFile.greatest(in: file.database, kind)) + lost
             },
             tell: { aside in
-                let new = GuardedRebuild.loss(damage, copied, kind, aside)
+                let new = GuardedRebuild.loss(damage, kept: copied, kind: kind, aside: aside)
                 found = new
                 options.warn(new.words)
             })
@@ -52,7 +52,7 @@ struct GuardedRebuild {
         return file
     }
 
-    private static func loss(_ damage: Damage, _ kept: Int64, _ kind: GuardedKind, _ aside: String?) -> FileLoss {
+    private static func loss(_ damage: Damage, kept: Int64, kind: GuardedKind, aside: String?) -> FileLoss {
         let key = RowGuard.key(kind.events)
         var words = damage.words
         if let aside { words += "; it was set aside as \(aside), \(grouped(Int(kept))) \(kind.noun) were read from it" }

@@ -63,7 +63,7 @@ extension HeldFile {
 
     private func numbers(of subject: SubjectKey, after id: Int64, most: Int) throws(StorageFault) -> [Int64] {
         let sql = "SELECT event FROM waiting WHERE subject = ?1 AND event > ?2 AND \(HeldSchema.isWaitWhole) ORDER BY event LIMIT ?3"
-        return try with(subject, sql) { (find) throws(StorageFault) in
+        return try with(subject, sql: sql) { (find) throws(StorageFault) in
             find.bind(2, id).bind(3, most)
             defer { find.reset() }
             var numbers: [Int64] = []

@@ -85,7 +85,7 @@ public final class HeldFile: @unchecked Sendable {
     public init?(path: String, makes: Bool = true, names: RunNames, options: Options = Options()) throws(StorageFault) {
         let admit = HeldFile.admission(options)
         let found = try GuardedFile.open(
-            path, HeldSchema.kind, makes ? .make : .mend, options.proven, at: options.clock.wall(), admit: admit)
+            path, kind: HeldSchema.kind, use: makes ? .make : .mend, options: options.proven, at: options.clock.wall(), admit: admit)
         guard let found else { return nil }
         self.path = path
         self.options = options
@@ -188,7 +188,7 @@ public final class HeldFile: @unchecked Sendable {
             }
         }
         for subject in row.subjects {
-            try with(subject, "INSERT INTO waiting (subject, event) VALUES (?1, ?2)") { (wait) throws(StorageFault) in
+            try with(subject, sql: "INSERT INTO waiting (subject, event) VALUES (?1, ?2)") { (wait) throws(StorageFault) in
                 try wait.bind(2, id).run()
             }
         }
@@ -213,7 +213,7 @@ public final class HeldFile: @unchecked Sendable {
         let find = try database.statement("SELECT bytes, subjects FROM events WHERE id = ?1 AND \(HeldSchema.isWhole)").bind(1, id)
         guard let (bytes, subjects) = try size(find) else { return 0 }
         for subject in subjects {
-            try with(subject, "DELETE FROM waiting WHERE subject = ?1 AND event = ?2") { (gone) throws(StorageFault) in
+            try with(subject, sql: "DELETE FROM waiting WHERE subject = ?1 AND event = ?2") { (gone) throws(StorageFault) in
                 try gone.bind(2, id).run()
             }
         }
@@ -260,7 +260,7 @@ public final class HeldFile: @unchecked Sendable {
 
     /// Runs the body with a statement whose first value is the subject.
     func with<R>(
-        _ subject: SubjectKey, _ sql: String, _ body: (Statement) throws(StorageFault) -> R
+        _ subject: SubjectKey, sql: String, body: (Statement) throws(StorageFault) -> R
     ) throws(StorageFault) -> R {
         let statement = try database.statement(sql)
         return try [subject].withUnsafeBufferPointer { (bytes) throws(StorageFault) in

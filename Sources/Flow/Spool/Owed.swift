@@ -47,7 +47,7 @@ struct Owed {
         for (row, known) in settled where !gone.contains(row) {
             guard let shape = try database.shape(of: row), shape.checksum == known.sum else { continue }
             let left = (0..<shape.events).filter { (known.masks[$0 / 64] ?? 0) >> UInt64($0 % 64) & 1 == 0 }
-            if left.isEmpty { gone.insert(row) } else { keep(left.map { SpoolPlace(row: row, index: $0) }, row, shape) }
+            if left.isEmpty { gone.insert(row) } else { keep(left.map { SpoolPlace(row: row, index: $0) }, row: row, shape: shape) }
         }
     }
 
@@ -93,19 +93,19 @@ struct Owed {
                 guard let shape = try database.shape(of: row), places.allSatisfy({ $0.row != row || $0.index < shape.events }) else {
                     throw fault
                 }
-                keep(places.filter { $0.row == row }, id, shape, of: row)
+                keep(places.filter { $0.row == row }, holder: id, shape: shape, of: row)
             }
             rewritten[id] = places
         }
         for (id, attempts, first) in work.tried { tried[id] = (attempts, first) }
     }
 
-    private mutating func keep(_ places: [SpoolPlace], _ row: Int64, _ shape: Shape) {
-        keep(places, row, shape, of: row)
+    private mutating func keep(_ places: [SpoolPlace], row: Int64, shape: Shape) {
+        keep(places, holder: row, shape: shape, of: row)
         rewritten[row] = places
     }
 
-    private mutating func keep(_ places: [SpoolPlace], _ holder: Int64, _ shape: Shape, of row: Int64) {
+    private mutating func keep(_ places: [SpoolPlace], holder: Int64, shape: Shape, of row: Int64) {
         var settled = [UInt64](repeating: 0, count: (shape.events + 63) / 64)
         for index in 0..<shape.events { settled[index / 64] |= 1 << UInt64(index % 64) }
         for place in places { settled[place.index / 64] &= ~(1 << UInt64(place.index % 64)) }

@@ -23,8 +23,8 @@ struct RowReader {
     }
 
     static func checksum(
-        _ id: Int64, _ events: Int, _ bytes: Int, _ arrival: Int64, _ routes: String, _ sealed: Int, _ entries: UnsafeRawBufferPointer,
-        _ payload: UnsafeRawBufferPointer
+        _ id: Int64, events: Int, bytes: Int, arrival: Int64, routes: String, sealed: Int, entries: UnsafeRawBufferPointer,
+        payload: UnsafeRawBufferPointer
     ) -> Int64 {
         var sum = RowChecksum(application, table: "batches", row: id)
         sum.add(events)

@@ -114,7 +114,7 @@ final class SettledFile {
             slot: slot, mark: mark, fact: .events(row: first, checksum: last, block: Int(words[3] - 1), mask: words[6]))
     }
 
-    private static func encode(_ fact: SettledFact, _ mark: SettledMark, _ slot: Int) -> [UInt64] {
+    private static func encode(_ fact: SettledFact, mark: SettledMark, slot: Int) -> [UInt64] {
         var words = [magic, UInt64(bitPattern: mark.database), UInt64(bitPattern: mark.sequence)]
         switch fact {
         case .rows(let rows): words += [0, UInt64(bitPattern: rows.lowerBound), UInt64(bitPattern: rows.upperBound), 0]
@@ -188,7 +188,7 @@ final class SettledFile {
             } else {
                 throw SpoolFault(.full, "\(path): is full too")
             }
-            try put(SettledFile.encode(fact, mark, slot), slot)
+            try put(SettledFile.encode(fact, mark: mark, slot: slot), slot)
             facts[slot] = fact
         }
         for slot in old { facts[slot] = nil }
@@ -203,7 +203,8 @@ final class SettledFile {
         for slot in facts.indices {
             facts[slot] = slot < wanted.count ? wanted[slot] : nil
             guard let fact = facts[slot] else { continue }
-            words.replaceSubrange(slot * SettledFile.words..<(slot + 1) * SettledFile.words, with: SettledFile.encode(fact, now, slot))
+            words.replaceSubrange(
+                slot * SettledFile.words..<(slot + 1) * SettledFile.words, with: SettledFile.encode(fact, mark: now, slot: slot))
         }
         try put(words, 0)
         guard fdatasync(descriptor.number) == 0 else { throw SpoolFault(.failed, "\(path): cannot be synced: \(SystemFault())") }

@@ -35,7 +35,7 @@ extension SpoolFile {
     func rebuildIfDamaged() throws(SpoolFault) {
         if isRenewing { try renew() }
         if let damage {
-            let new = try SpoolRebuild.rebuild(path, options, damage, reader, say)
+            let new = try SpoolRebuild.rebuild(path, options: options, damage: damage, reader: reader, say: say)
             self.damage = nil
             file = new.file
             isKnown = false

@@ -140,9 +140,9 @@ extension SpoolFile {
         }
         for (id, batch, rows) in left {
             for row in rows { try take(row, deleting: row != id) }
-            try put(batch, id, rows.contains(id) ? SpoolFile.update : SpoolFile.insert, isNew: false)
+            try put(batch, row: id, sql: rows.contains(id) ? SpoolFile.update : SpoolFile.insert, isNew: false)
         }
-        for (id, tried) in owed.tried { try putTries(id, tried.attempts, tried.first) }
+        for (id, tried) in owed.tried { try putTries(id, attempts: tried.attempts, first: tried.first) }
     }
 
     /// Returns the events at these places and the rows that they were read from. Returns nil if none can be read.

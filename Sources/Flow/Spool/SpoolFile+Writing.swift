@@ -30,11 +30,11 @@ extension SpoolFile {
                 for (row, batch) in work.rewrite {
                     // A row that was lost to damage in the meantime comes back with its remaining events.
                     let isThere = try take(row, deleting: false)
-                    try put(batch, row, isThere ? SpoolFile.update : SpoolFile.insert, isNew: !isThere)
+                    try put(batch, row: row, sql: isThere ? SpoolFile.update : SpoolFile.insert, isNew: !isThere)
                 }
-                for (row, batch) in work.insert { try put(batch, row, SpoolFile.insert, isNew: true) }
+                for (row, batch) in work.insert { try put(batch, row: row, sql: SpoolFile.insert, isNew: true) }
                 for (row, attempts, first) in work.tried {
-                    try putTries(row, attempts, first)
+                    try putTries(row, attempts: attempts, first: first)
                 }
                 file.proof.digest = routes.digest &+ levels.digest
             }
@@ -46,7 +46,7 @@ extension SpoolFile {
         tellBudget()
     }
 
-    func putTries(_ row: Int64, _ attempts: Int, _ first: Int64) throws(SpoolFault) {
+    func putTries(_ row: Int64, attempts: Int, first: Int64) throws(SpoolFault) {
         try database.statement("INSERT OR REPLACE INTO tries VALUES (?1,?2,?3,?4)").bind(1, row).bind(2, attempts).bind(3, first)
             .bind(4, RowReader.checksum(ofTry: row, Int64(attempts), first)).run()
     }
@@ -72,7 +72,7 @@ extension SpoolFile {
         return isThere
     }
 
-    func put(_ batch: Batch, _ row: Int64, _ sql: String, isNew: Bool) throws(SpoolFault) {
+    func put(_ batch: Batch, row: Int64, sql: String, isNew: Bool) throws(SpoolFault) {
         let parts = try parts(of: batch)
         index.removeAll()
         let reader = reader
@@ -82,11 +82,13 @@ extension SpoolFile {
             let payload = cipher.seal(batch.bytes, at: "payload \(row)")
             try entries.withUnsafeBufferPointer { (entries) throws(SpoolFault) in
                 try payload.withUnsafeBufferPointer { (payload) throws(SpoolFault) in
-                    try put(batch, row, sql, parts, sealed: 1, UnsafeRawBufferPointer(entries), UnsafeRawBufferPointer(payload))
+                    try put(
+                        batch, row: row, sql: sql, parts: parts, sealed: 1, entries: UnsafeRawBufferPointer(entries),
+                        payload: UnsafeRawBufferPointer(payload))
                 }
             }
         } else {
-            try put(batch, row, sql, parts, sealed: 0, index.bytes, batch.bytes)
+            try put(batch, row: row, sql: sql, parts: parts, sealed: 0, entries: index.bytes, payload: batch.bytes)
         }
         for part in parts {
             let key = routes.key(part.route)
@@ -97,12 +99,14 @@ extension SpoolFile {
     }
 
     private func put(
-        _ batch: Batch, _ row: Int64, _ sql: String, _ parts: [Part], sealed: Int, _ entries: UnsafeRawBufferPointer,
-        _ payload: UnsafeRawBufferPointer
+        _ batch: Batch, row: Int64, sql: String, parts: [Part], sealed: Int, entries: UnsafeRawBufferPointer,
+        payload: UnsafeRawBufferPointer
     ) throws(SpoolFault) {
         let routes = SpoolFile.text(parts)
         let arrival = batch.arrivals.first ?? 0
-        let sum = RowReader.checksum(row, batch.count, batch.bytes.count, arrival, routes, sealed, entries, payload)
+        let sum = RowReader.checksum(
+            row, events: batch.count, bytes: batch.bytes.count, arrival: arrival, routes: routes, sealed: sealed, entries: entries,
+            payload: payload)
         try database.statement(sql).bind(1, row).bind(2, batch.count).bind(3, batch.bytes.count).bind(4, arrival).bind(5, routes)
             .bind(6, sealed).bind(7, lending: entries).bind(8, lending: payload).bind(9, sum).run()
     }

@@ -71,7 +71,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         let reader = RowReader(routes: routes, levels: levels, cipher: options.cipher)
         let noted = SettledFile.look(SettledFile.path(beside: path))
         let found: Damage?
-        (file, loss, found) = try SpoolFile.open(path, options, reader, say)
+        (file, loss, found) = try SpoolFile.open(path, options: options, reader: reader, say: say)
         do throws(SpoolFault) {
             // This must come before any write, because the next transaction of the spool makes the facts invalid.
             try takeNoted(noted, after: found)
@@ -90,7 +90,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     }
 
     private static func open(
-        _ path: String, _ options: Options, _ reader: RowReader, _ say: @escaping @Sendable (String) -> Void
+        _ path: String, options: Options, reader: RowReader, say: @escaping @Sendable (String) -> Void
     ) throws(SpoolFault) -> (ProvenFile, SpoolLoss?, Damage?) {
         var damage: Damage
         var old: Int64?
@@ -117,7 +117,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
             guard error.kind == .damaged else { throw error }
             damage = Damage(error.description)
         }
-        let new = try SpoolRebuild.rebuild(path, options, damage, reader, say)
+        let new = try SpoolRebuild.rebuild(path, options: options, damage: damage, reader: reader, say: say)
         return (new.file, new.loss, damage)
     }
 

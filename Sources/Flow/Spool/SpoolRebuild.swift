@@ -8,12 +8,12 @@ internal import Platform
 enum SpoolRebuild {
     /// Rebuilds the spool, reports the loss with `say`, and returns the new file. `reader` has the names of the run and the key.
     static func rebuild(
-        _ path: String, _ options: SpoolFile.Options, _ damage: Damage, _ reader: RowReader, _ say: @escaping @Sendable (String) -> Void
+        _ path: String, options: SpoolFile.Options, damage: Damage, reader: RowReader, say: @escaping @Sendable (String) -> Void
     ) throws(SpoolFault) -> (file: ProvenFile, loss: SpoolLoss?) {
         var copy = Copy(reader, isProven: damage.witness != nil || damage.proof != nil)
         var loss: SpoolLoss?
         let file = try ProvenFile.rebuild(
-            path, as: SpoolSchema.format, options.proven(say), damage, at: options.clock.wall(),
+            path, as: SpoolSchema.format, options: options.proven(say), damage: damage, at: options.clock.wall(),
             fill: { file, old throws(SpoolFault) in
                 if let old { try copy.take(from: old, into: file.database) }
                 try copy.reader.routes.read(file.database)
@@ -33,12 +33,12 @@ enum SpoolRebuild {
                 file.proof.last = max(damage.proof?.last ?? 0, copy.last)
                 file.proof.digest = copy.reader.routes.digest &+ copy.reader.levels.digest
             },
-            tell: { aside in loss = tell(path, damage, copy, aside, say) })
+            tell: { aside in loss = tell(path, damage: damage, copy: copy, aside: aside, say: say) })
         return (file, loss)
     }
 
     private static func tell(
-        _ path: String, _ damage: Damage, _ copy: Copy, _ aside: String?, _ say: (String) -> Void
+        _ path: String, damage: Damage, copy: Copy, aside: String?, say: (String) -> Void
     ) -> SpoolLoss? {
         let kept = copy.kept.values.reduce(0) { $0 + $1.events }
         let losses = damage.losses(kept: copy.kept.mapValues { Int64($0.events) })

@@ -28,10 +28,10 @@ public enum ControlClient {
         } catch {
             throw ControlFault(.unanswered, "\(place.path): the router closed the connection: \(error)")
         }
-        return try answer(from: descriptor, place.path, patience, clock)
+        return try answer(from: descriptor, place.path, patience: patience, clock: clock)
     }
 
-    private static func answer(from descriptor: borrowing Descriptor, _ path: String, _ patience: Duration?, _ clock: Clock)
+    private static func answer(from descriptor: borrowing Descriptor, _ path: String, patience: Duration?, clock: Clock)
         throws(ControlFault)
         -> (status: Int, body: [UInt8])
     {

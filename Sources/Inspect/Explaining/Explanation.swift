@@ -90,10 +90,10 @@ public struct Explanation: Sendable {
         }
         guard let (findings, came, made, faults) = found else { preconditionFailure("the worker has found an event in this block") }
         routes = plan.routes.indices.map { index in
-            let explainer = RouteExplainer(plan, plan.routes[index], findings[index], came)
+            let explainer = RouteExplainer(plan, route: plan.routes[index], finding: findings[index], came: came)
             // If the route did not admit the event, a line there belongs to an emitted event.
             let line = findings[index].verdict == .admitted ? worker.line(of: index, plan) : nil
-            return Explanation.route(index, plan, explainer, line, ruleset.paths)
+            return Explanation.route(index, plan: plan, explainer: explainer, line: line, paths: ruleset.paths)
         }
         emitErrors = faults.map { "emit[\($0.rule)]: \(RouteExplainer.error($0.fault))" }
         if !plan.emits.isEmpty { emitted = made.map { Explanation.name(of: $0, Mask(hidden: plan.hidden)) } }
@@ -107,7 +107,7 @@ public struct Explanation: Sendable {
         return mask.shown(name)
     }
 
-    private static func route(_ index: Int, _ plan: Plan, _ explainer: RouteExplainer, _ line: [UInt8]?, _ paths: PathTrie) -> Route {
+    private static func route(_ index: Int, plan: Plan, explainer: RouteExplainer, line: [UInt8]?, paths: PathTrie) -> Route {
         let route = plan.routes[index]
         var explained = Route(name: route.name, outcome: .admitted, decisions: explainer.decisions, to: [])
         (explained.found, explained.errors) = (explainer.found, explainer.errors)

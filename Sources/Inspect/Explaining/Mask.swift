@@ -26,7 +26,7 @@ struct Mask {
                 continue
             }
             let end = Mask.stringEnd(line, at)
-            if let word = word(line, at, end, hashed) {
+            if let word = word(line, start: at, end: end, hashed: hashed) {
                 shown += line[copied..<at] + Array("\"\(word)\"".utf8)
                 copied = end
             }
@@ -36,7 +36,7 @@ struct Mask {
     }
 
     /// Returns the word that replaces the string between these offsets. Returns nil if the string stays. Keys come from the event and stay.
-    private func word(_ line: [UInt8], _ start: Int, _ end: Int, _ hashed: Set<Int>) -> String? {
+    private func word(_ line: [UInt8], start: Int, end: Int, hashed: Set<Int>) -> String? {
         if hashed.contains(start) { return Mask.digest }
         guard !hidden.isEmpty, line[end...].first(where: { $0 > 0x20 }) != UInt8(ascii: ":") else { return nil }
         return decoded(line[(start + 1)..<(end - 1)]).map(isHidden) == true ? Mask.secret : nil

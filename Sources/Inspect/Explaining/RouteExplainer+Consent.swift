@@ -28,7 +28,7 @@ extension RouteExplainer {
         case .denied(.clock): return "the clock is behind the newest record, so the latest decision is unknown"
         case .denied(.level):
             let words = "level \(level(gate.level)) is below \(level(gate.demanded))\(raised)"
-            return words + lowering(gate, section, level)
+            return words + lowering(gate, section: section, level: level)
         case .denied(.purpose): return missing(gate, level)
         case .admitted, .filtered, .sampledOut, .limited, .withheld: break
         }
@@ -59,7 +59,7 @@ extension RouteExplainer {
     }
 
     /// Describes which signals keep the level below the demanded one.
-    private func lowering(_ gate: GateFinding, _ section: ConsentPlan, _ level: (Int) -> String) -> String {
+    private func lowering(_ gate: GateFinding, section: ConsentPlan, level: (Int) -> String) -> String {
         let lowering = gate.signals.filter { $0.level < gate.demanded }
         let record = gate.record?.level.map { $0 < gate.demanded } ?? false ? ["what is on record"] : []
         let all = record + lowering.map(\.member.path.description)

@@ -16,7 +16,7 @@ struct RouteExplainer {
     /// The members that some route hashes. No sentence shows their values.
     private let hashed: [Path]
 
-    init(_ plan: Plan, _ route: RoutePlan, _ finding: Finding, _ came: EventMembers) {
+    init(_ plan: Plan, route: RoutePlan, finding: Finding, came: EventMembers) {
         self.plan = plan
         self.route = route
         self.finding = finding

@@ -29,7 +29,7 @@ final class LetterJudges {
     private let ledger: LedgerView?
     private var judgings: [Int: LetterJudge] = [:]
 
-    init(_ plan: Plan, _ provider: Int, _ ledger: LedgerView?) {
+    init(_ plan: Plan, provider: Int, ledger: LedgerView?) {
         self.plan = plan
         self.provider = provider
         self.ledger = ledger

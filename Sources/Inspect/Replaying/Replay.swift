@@ -132,7 +132,9 @@ public final class Replay: Sendable {
 
     private func replay(to index: Int, _ outlet: Outlet?, until end: Int64, _ account: inout ReplayAccount) throws {
         let check = ReplayCheck(plan, options.ledger)
-        let lane = outlet.map { ReplayLane(plan.providers[index], $0, plan.routes.map(\.name), check, options, say) }
+        let lane = outlet.map {
+            ReplayLane(plan.providers[index], outlet: $0, routes: plan.routes.map(\.name), check: check, options: options, say: say)
+        }
         let grace = state.withLock { state in
             state.lane = lane
             return state.grace
@@ -143,7 +145,7 @@ public final class Replay: Sendable {
             lane?.end()
             state.withLock { $0.lane = nil }
         }
-        let judges = LetterJudges(plan, index, options.ledger)
+        let judges = LetterJudges(plan, provider: index, ledger: options.ledger)
         var groupSize = GroupSize(most: min(Replay.page, max(1, plan.providers[index].delivery.batch.events)))
         try eachPage(account.provider, until: end) { letters in
             account.letters += letters.count
@@ -156,7 +158,7 @@ public final class Replay: Sendable {
                 let group = rest.prefix(lane == nil ? rest.count : groupSize.events)
                 rest = rest.dropFirst(group.count)
                 let began = options.clock.now()
-                try replay(group, judges, check, lane, &account)
+                try replay(group, judges: judges, check: check, lane: lane, account: &account)
                 groupSize.note(group.count, took: options.clock.now() - began)
             }
         }
@@ -171,8 +173,8 @@ public final class Replay: Sendable {
 
     /// Judges these letters, and sends those that may go. If `lane` is nil, it only judges.
     private func replay(
-        _ letters: ArraySlice<DeadLetter>, _ judges: LetterJudges, _ check: ReplayCheck?, _ lane: ReplayLane?,
-        _ account: inout ReplayAccount
+        _ letters: ArraySlice<DeadLetter>, judges: LetterJudges, check: ReplayCheck?, lane: ReplayLane?,
+        account: inout ReplayAccount
     ) throws {
         var parcel = Parcel()
         var owners: [Int64: ReplayLane.Pending] = [:]

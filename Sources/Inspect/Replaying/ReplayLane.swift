@@ -83,8 +83,8 @@ final class ReplayLane: @unchecked Sendable {
 
     /// `check` is the second check at the hand-over. It is nil if no ledger is kept.
     init(
-        _ plan: ProviderPlan, _ outlet: Outlet, _ routes: [String], _ check: ReplayCheck?, _ options: ReplayOptions,
-        _ say: @escaping @Sendable (String) -> Void
+        _ plan: ProviderPlan, outlet: Outlet, routes: [String], check: ReplayCheck?, options: ReplayOptions,
+        say: @escaping @Sendable (String) -> Void
     ) {
         self.options = options
         deadline = options.clock.now() + options.patience

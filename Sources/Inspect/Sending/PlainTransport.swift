@@ -64,7 +64,7 @@ final class PlainTransport: Transport {
             withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
             let code = withUnsafePointer(to: &address) { pointer in
                 pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    open(AF_UNIX, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                    open(AF_UNIX, address: $0, size: socklen_t(MemoryLayout<sockaddr_un>.size))
                 }
             }
             if code != 0 { throw TransportFault("cannot be reached: \(SystemFault(code: code))") }
@@ -83,7 +83,7 @@ final class PlainTransport: Transport {
         var code = ENOENT
         var next = list
         while let entry = next {
-            code = open(entry.pointee.ai_family, entry.pointee.ai_addr, entry.pointee.ai_addrlen)
+            code = open(entry.pointee.ai_family, address: entry.pointee.ai_addr, size: entry.pointee.ai_addrlen)
             if code == 0 { return }
             next = entry.pointee.ai_next
         }
@@ -91,7 +91,7 @@ final class PlainTransport: Transport {
     }
 
     /// Opens the connection. Returns 0 or the error number.
-    private func open(_ family: Int32, _ address: UnsafePointer<sockaddr>, _ size: socklen_t) -> Int32 {
+    private func open(_ family: Int32, address: UnsafePointer<sockaddr>, size: socklen_t) -> Int32 {
         let flags = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         connection = socket(family, flags, 0)
         guard connection >= 0 else { return errno }

@@ -64,11 +64,11 @@ public final class Sender {
             } catch {
                 throw SendFault(message: "\(name): cannot be read: \(error)")
             }
-            for line in batch.overlong { reject(name, line, "the line is too long") }
+            for line in batch.overlong { reject(name, line: line, words: "the line is too long") }
             // The parts that are still to be sent. The next one is at the end. A part that is too large is replaced by its halves.
             var parts = batch.ends.isEmpty ? [] : [batch.ends.indices]
             while let part = parts.popLast() {
-                guard try post(batch, part, name) else {
+                guard try post(batch, events: part, name: name) else {
                     let middle = (part.lowerBound + part.upperBound) / 2
                     parts += [middle..<part.upperBound, part.lowerBound..<middle]
                     continue
@@ -80,22 +80,22 @@ public final class Sender {
     }
 
     /// Sends a part of a batch. Returns false if it is too large for one request.
-    private func post(_ batch: LineBatch, _ events: Range<Int>, _ name: String) throws -> Bool {
+    private func post(_ batch: LineBatch, events: Range<Int>, name: String) throws -> Bool {
         switch try answer(batch, events) {
         case .taken(let rejected):
             counts.taken += events.count - rejected.count
-            for rejection in rejected { reject(name, batch.ends[events.lowerBound + rejection.event].line, rejection.message) }
+            for rejection in rejected { reject(name, line: batch.ends[events.lowerBound + rejection.event].line, words: rejection.message) }
             return true
         case .tooLarge(let words):
             guard events.count == 1 else { return false }
-            reject(name, batch.ends[events.lowerBound].line, "\(target) answers \(words)")
+            reject(name, line: batch.ends[events.lowerBound].line, words: "\(target) answers \(words)")
             return true
         case .refused(let words): throw SendFault(message: "\(target) \(words)")
         case .later: preconditionFailure("answer(_:_:) never returns .later")
         }
     }
 
-    private func reject(_ name: String, _ line: Int, _ words: String) {
+    private func reject(_ name: String, line: Int, words: String) {
         counts.rejected += 1
         dependencies.say("\(name):\(line): rejected: \(words)")
     }

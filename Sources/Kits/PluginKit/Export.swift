@@ -72,8 +72,10 @@ private typealias Creator =
         UnsafePointer<switchyard_host>?, switchyard_bytes, UnsafeMutablePointer<CChar>?, Int
     ) -> UnsafeMutableRawPointer?
 private let creators: [Creator] = [
-    { create(0, $0, $1, $2, $3) }, { create(1, $0, $1, $2, $3) }, { create(2, $0, $1, $2, $3) }, { create(3, $0, $1, $2, $3) },
-    { create(4, $0, $1, $2, $3) }, { create(5, $0, $1, $2, $3) }, { create(6, $0, $1, $2, $3) }, { create(7, $0, $1, $2, $3) },
+    { create(0, host: $0, settings: $1, error: $2, size: $3) }, { create(1, host: $0, settings: $1, error: $2, size: $3) },
+    { create(2, host: $0, settings: $1, error: $2, size: $3) }, { create(3, host: $0, settings: $1, error: $2, size: $3) },
+    { create(4, host: $0, settings: $1, error: $2, size: $3) }, { create(5, host: $0, settings: $1, error: $2, size: $3) },
+    { create(6, host: $0, settings: $1, error: $2, size: $3) }, { create(7, host: $0, settings: $1, error: $2, size: $3) },
 ]
 
 private func table<A: Adapter>(
@@ -120,7 +122,7 @@ private func describe(_ place: Int) -> switchyard_bytes {
 }
 
 private func create(
-    _ place: Int, _ host: UnsafePointer<switchyard_host>?, _ settings: switchyard_bytes, _ error: UnsafeMutablePointer<CChar>?, _ size: Int
+    _ place: Int, host: UnsafePointer<switchyard_host>?, settings: switchyard_bytes, error: UnsafeMutablePointer<CChar>?, size: Int
 ) -> UnsafeMutableRawPointer? {
     do {
         guard let host else { throw SettingsFault("the router passed no host") }

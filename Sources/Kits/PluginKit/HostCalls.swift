@@ -59,16 +59,16 @@ extension Outcome {
     }
 
     private var plain: (switchyard_outcome, String) {
-        func make(_ kind: switchyard_outcome_kind, _ code: Int, _ message: String, _ after: UInt64 = 0) -> (switchyard_outcome, String) {
+        func make(_ kind: switchyard_outcome_kind, code: Int, message: String, after: UInt64 = 0) -> (switchyard_outcome, String) {
             (switchyard_outcome(kind: UInt32(kind.rawValue), code: Int32(clamping: code), retry_after_ms: after, message: .init()), message)
         }
         switch self {
-        case .delivered: return make(SWITCHYARD_DELIVERED, 0, "")
-        case .rejected(let code, let message): return make(SWITCHYARD_REJECTED, code, message)
-        case .retry(let code, let message, let after): return make(SWITCHYARD_RETRY, code, message, after ?? 0)
-        case .unknown(let code, let message): return make(SWITCHYARD_UNKNOWN, code, message)
-        case .fault(let code, let message): return make(SWITCHYARD_FAULT, code, message)
-        case .closed(let message): return make(SWITCHYARD_CLOSED, 0, message)
+        case .delivered: return make(SWITCHYARD_DELIVERED, code: 0, message: "")
+        case .rejected(let code, let message): return make(SWITCHYARD_REJECTED, code: code, message: message)
+        case .retry(let code, let message, let after): return make(SWITCHYARD_RETRY, code: code, message: message, after: after ?? 0)
+        case .unknown(let code, let message): return make(SWITCHYARD_UNKNOWN, code: code, message: message)
+        case .fault(let code, let message): return make(SWITCHYARD_FAULT, code: code, message: message)
+        case .closed(let message): return make(SWITCHYARD_CLOSED, code: 0, message: message)
         // An event has one outcome. A mixture inside a mixture becomes its `rest`.
         case .mixed(let rest, _): return rest.plain
         }

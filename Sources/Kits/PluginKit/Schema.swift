@@ -15,52 +15,56 @@ public struct Schema: Sendable {
 
     /// A text. `pattern` is an extended regular expression that must match the whole text.
     public static func text(_ about: String, default fallback: String? = nil, pattern: String? = nil) -> Schema {
-        make("string", about, fallback.map(JSONText.string), [("pattern", pattern.map(JSONText.string))])
+        make("string", about: about, fallback: fallback.map(JSONText.string), rules: [("pattern", pattern.map(JSONText.string))])
     }
 
     public static func choice(_ about: String, of values: [String], default fallback: String? = nil) -> Schema {
-        make("string", about, fallback.map(JSONText.string), [("enum", JSONText.list(values.map(JSONText.string)))])
+        make("string", about: about, fallback: fallback.map(JSONText.string), rules: [("enum", JSONText.list(values.map(JSONText.string)))])
     }
 
     /// A size with a unit (16MB, 512KiB). The instance gets the number of bytes.
     public static func size(_ about: String, default fallback: String? = nil) -> Schema {
-        make("string", about, fallback.map(JSONText.string), [("format", "\"size\"")])
+        make("string", about: about, fallback: fallback.map(JSONText.string), rules: [("format", "\"size\"")])
     }
 
     /// A duration with a unit (500ms, 24h). The instance gets the number of milliseconds.
     public static func duration(_ about: String, default fallback: String? = nil) -> Schema {
-        make("string", about, fallback.map(JSONText.string), [("format", "\"duration\"")])
+        make("string", about: about, fallback: fallback.map(JSONText.string), rules: [("format", "\"duration\"")])
     }
 
     public static func integer(_ about: String, default fallback: Int? = nil, minimum: Int? = nil, maximum: Int? = nil) -> Schema {
-        make("integer", about, fallback.map { "\($0)" }, [("minimum", minimum.map { "\($0)" }), ("maximum", maximum.map { "\($0)" })])
+        make(
+            "integer", about: about, fallback: fallback.map { "\($0)" },
+            rules: [("minimum", minimum.map { "\($0)" }), ("maximum", maximum.map { "\($0)" })])
     }
 
     public static func number(_ about: String, default fallback: Double? = nil, minimum: Double? = nil, maximum: Double? = nil) -> Schema {
-        make("number", about, fallback.map { "\($0)" }, [("minimum", minimum.map { "\($0)" }), ("maximum", maximum.map { "\($0)" })])
+        make(
+            "number", about: about, fallback: fallback.map { "\($0)" },
+            rules: [("minimum", minimum.map { "\($0)" }), ("maximum", maximum.map { "\($0)" })])
     }
 
     public static func flag(_ about: String, default fallback: Bool? = nil) -> Schema {
-        make("boolean", about, fallback.map { "\($0)" }, [])
+        make("boolean", about: about, fallback: fallback.map { "\($0)" }, rules: [])
     }
 
     public static func list(_ about: String, of element: Schema) -> Schema {
-        make("array", about, nil, [("items", element.json)])
+        make("array", about: about, fallback: nil, rules: [("items", element.json)])
     }
 
     /// An object. `others` is the schema of members that are not listed. If it is nil, other members are not allowed.
     public static func object(_ about: String, _ members: KeyValuePairs<String, Schema>, others: Schema? = nil) -> Schema {
         let required = members.filter { $0.value.isRequired }.map { JSONText.string($0.key) }
         return make(
-            "object", about, nil,
-            [
+            "object", about: about, fallback: nil,
+            rules: [
                 ("properties", JSONText.object(members.map { ($0.key, $0.value.json) })),
                 ("required", required.isEmpty ? nil : JSONText.list(required)),
                 ("additionalProperties", others?.json ?? "false"),
             ])
     }
 
-    private static func make(_ type: String, _ about: String, _ fallback: String?, _ rules: [(name: String, json: String?)]) -> Schema {
+    private static func make(_ type: String, about: String, fallback: String?, rules: [(name: String, json: String?)]) -> Schema {
         let about = about.isEmpty ? nil : JSONText.string(about)
         return Schema(JSONText.object([("type", "\"\(type)\""), ("description", about)] + rules + [("default", fallback)]))
     }

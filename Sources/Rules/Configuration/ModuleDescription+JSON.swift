@@ -7,7 +7,7 @@ extension ModuleDescription {
     static let mostBytes = 1_000_000
 
     /// Reads the JSON that a module's `describe` returned. Throws if any part of it is invalid.
-    public init(json: String) throws(ModuleFault) {
+    public static func read(json: String) throws(ModuleFault) -> ModuleDescription {
         let bytes = Array(json.utf8)
         guard bytes.count <= ModuleDescription.mostBytes else { throw ModuleFault("its description is larger than 1MB") }
         let source = Source(bytes)
@@ -28,15 +28,14 @@ extension ModuleDescription {
             throw ModuleFault(
                 "its description is broken: " + Words.visible(faults.prefix(most).map(\.message).joined(separator: "; ")) + more)
         }
-        // The members are set in a copy. Set after a delegation to an initializer of another module, they leak (Swift 6.3).
-        var description = ModuleDescription(name: draft.name, version: draft.version, summary: draft.summary, settings: .object(settings))
+        var description = ModuleDescription(name: draft.name, version: draft.version, summary: draft.summary, settings: settings)
         description.limits = draft.limits
         description.concurrency = draft.capabilities.concurrency
         description.canErase = draft.capabilities.erase
         description.deduplicates = draft.capabilities.deduplicates
         description.writesToStreams = draft.capabilities.streams
         description.delivery = draft.delivery
-        self = description
+        return description
     }
 }
 
@@ -79,7 +78,7 @@ enum DescriptionForm {
         var draft = draft
         DeliveryForm.lower(&draft.delivery, to: draft.limits)
         if let place = node["delivery"] {
-            draft.delivery = DeliveryForm.merge(draft.written, place, over: draft.delivery, limits: draft.limits, reading)
+            draft.delivery = DeliveryForm.merge(draft.written, node: place, over: draft.delivery, limits: draft.limits, reading: reading)
         }
         return draft
     }

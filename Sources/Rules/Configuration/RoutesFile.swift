@@ -42,14 +42,14 @@ public struct RoutesFile {
             plan = RootForm.root.read(root, reading)
             plan?.hide(root.hiddenTexts)
         } catch {
-            throw ConfigurationFaults(faults: [fault(error, source, file)])
+            throw ConfigurationFaults(faults: [fault(error, source: source, file: file)])
         }
         let faults = reading.faults
-        guard let plan, faults.isEmpty else { throw ConfigurationFaults(faults: faults.map { fault($0, source, file) }) }
+        guard let plan, faults.isEmpty else { throw ConfigurationFaults(faults: faults.map { fault($0, source: source, file: file) }) }
         return plan
     }
 
-    private func fault(_ fault: LocatedFault, _ source: Source, _ file: String) -> ConfigurationFault {
+    private func fault(_ fault: LocatedFault, source: Source, file: String) -> ConfigurationFault {
         let (line, column) = source.place(of: fault.offset)
         return ConfigurationFault(file: file, line: line, column: column, message: Words.visible(fault.message))
     }

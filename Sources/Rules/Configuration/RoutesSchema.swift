@@ -39,7 +39,7 @@ extension RoutesFile {
 
     /// Returns the schema of a provider of one module: the module's settings and the router's own keys.
     private static func provider(_ module: ModuleDescription) -> String {
-        guard case .object(var rules) = module.settings else { return "{}" }
+        var rules = module.settings
         if rules.about.isEmpty { rules.about = module.summary }
         let plugin = "{\"const\":\(JSONText.quoted(module.name))}"
         var delivery = SchemaParts.delivery

@@ -56,10 +56,10 @@ enum SchemaForms {
             for name in ["enum", "pattern"] where node[name] != nil {
                 reading.fault(node, at: node[name]?.offset, "\(Words.quoted(name)) cannot be used together with 'format'")
             }
-            checkDefault(node, .string(rules), reading)
+            checkDefault(node, schema: .string(rules), reading: reading)
             return rules
         }
-        checkDefault(node, .string(rules), reading)
+        checkDefault(node, schema: .string(rules), reading: reading)
         return rules
     }
 
@@ -99,7 +99,7 @@ enum SchemaForms {
         if let least = rules.minimum, let most = rules.maximum, least > most {
             reading.fault(node, "no number is between minimum and maximum")
         }
-        checkDefault(node, .number(rules), reading)
+        checkDefault(node, schema: .number(rules), reading: reading)
         return rules
     }
 
@@ -178,7 +178,7 @@ enum SchemaForms {
     }
 
     /// Checks a default against the rules of its own schema.
-    private static func checkDefault(_ node: Node, _ schema: SettingsSchema, _ reading: Reading) {
+    private static func checkDefault(_ node: Node, schema: SettingsSchema, reading: Reading) {
         guard let fallback = node["default"], fallback.text != nil || fallback.kind == "a number" else { return }
         _ = SettingsCheck(reading: reading).value(fallback, schema)
     }

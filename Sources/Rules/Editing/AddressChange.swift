@@ -13,7 +13,7 @@ final class AddressChange: Changing {
         self.v6 = v6
     }
 
-    func change(_ value: ByteRun, _ slot: Int, _ event: ScannedEvent, _ out: inout Replacements) -> ValueOutcome {
+    func change(_ value: ByteRun, slot: Int, event: ScannedEvent, into out: inout Replacements) -> ValueOutcome {
         guard value.base[0] == UInt8(ascii: "\""), (4...47).contains(value.count) else { return .drop }
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN) + 2)
         for index in 0..<(value.count - 2) { text[index] = CChar(bitPattern: value.base[1 + index]) }

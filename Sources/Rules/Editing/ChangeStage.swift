@@ -5,7 +5,7 @@ internal import Redaction
 
 /// What becomes of one value, which is neither absent nor null.
 protocol Changing: AnyObject {
-    func change(_ value: ByteRun, _ slot: Int, _ event: ScannedEvent, _ out: inout Replacements) -> ValueOutcome
+    func change(_ value: ByteRun, slot: Int, event: ScannedEvent, into out: inout Replacements) -> ValueOutcome
     /// Told the slots of the fields and the trie that they stand in.
     func prepare(_ paths: PathTrie, _ fields: [MemberPath])
 }
@@ -27,7 +27,7 @@ final class ChangeStage: Stage {
     private let changing: any Changing
     private var order: [(slot: Slot, number: Int)] = []
 
-    init(_ paths: PathTrie, _ fields: [Path], _ changing: @Sendable () -> any Changing) {
+    init(_ paths: PathTrie, fields: [Path], changing: @Sendable () -> any Changing) {
         self.fields = fields.map { MemberPath($0, in: paths) }
         self.changing = changing()
         self.changing.prepare(paths, self.fields)
@@ -42,12 +42,12 @@ final class ChangeStage: Stage {
             let value = slot.value(in: event.block)
             if value.isNull { continue }
             let begun = replacements.textEnd
-            switch changing.change(value, fields[number].slot, event, &replacements) {
+            switch changing.change(value, slot: fields[number].slot, event: event, into: &replacements) {
             case .unchanged: break
             case .put:
                 run.end(&replacements)
                 replacements.append(Int(slot.start), Int(slot.end), textSince: begun)
-            case .drop: run.add(slot, event, &replacements)
+            case .drop: run.add(slot, event: event, replacements: &replacements)
             }
         }
         run.end(&replacements)
@@ -69,7 +69,7 @@ final class ChangeStage: Stage {
 private struct DropRun {
     private var range: (start: Int, end: Int)?
 
-    mutating func add(_ slot: Slot, _ event: ScannedEvent, _ replacements: inout Replacements) {
+    mutating func add(_ slot: Slot, event: ScannedEvent, replacements: inout Replacements) {
         var own = event.removal(of: slot)
         if let before = range {
             guard before.end == Int(slot.key) || before.end > own.start else {

@@ -15,7 +15,7 @@ final class ComputeStage: Stage {
     private var value = ByteBuffer()
 
     init(
-        _ paths: PathTrie, _ path: Path, _ value: ComputedValue, _ set: ExpressionSet?, onlyWhereLacking: Bool, sources: [String]
+        _ paths: PathTrie, path: Path, value: ComputedValue, set: ExpressionSet?, onlyWhereLacking: Bool, sources: [String]
     ) {
         self.path = MemberPath(path, in: paths)
         wanted = path
@@ -31,7 +31,7 @@ final class ComputeStage: Stage {
         if isSpared(slot, event) { return .unchanged }
         value.removeAll()
         if hasExpression {
-            guard evaluator.write(0, event, context.around, to: &value) else {
+            guard evaluator.write(0, event: event, around: context.around, to: &value) else {
                 context.errors += 1
                 return .unchanged
             }
@@ -49,6 +49,6 @@ final class ComputeStage: Stage {
 
     override func finding(on event: ScannedEvent, _ around: EvaluationContext) -> StepFinding.Report? {
         guard hasExpression, !isSpared(event.slot(path), event) else { return nil }
-        return evaluator.fault(0, event, around).map { .erred(wanted, $0) }
+        return evaluator.fault(0, event: event, around: around).map { .erred(wanted, $0) }
     }
 }

@@ -32,7 +32,7 @@ public struct Digests: ~Copyable {
     }
 
     /// The digest, in quotes, of a member that is present and not null. `turn` tells one event from another.
-    @inline(__always) public mutating func text(_ index: Int, _ event: ScannedEvent, _ turn: UInt64) -> ByteRun {
+    @inline(__always) public mutating func text(_ index: Int, event: ScannedEvent, turn: UInt64) -> ByteRun {
         if turns[index] != turn {
             turns[index] = turn
             write(event.slots[rules[index].slot].value(in: event.block), key: rules[index].key, at: index)

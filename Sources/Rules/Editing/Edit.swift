@@ -69,7 +69,7 @@ public struct EditCompiler {
         let root = edits.count
         edits.append(Edit(kind: .object, slot: PathTrie.root))
         var growth = 0
-        fill(root, members, at: [], &growth)
+        fill(root, members: members, at: [], growth: &growth)
         self.growth += [Int](repeating: 0, count: edits.count - self.growth.count)
         self.growth[root] = growth
         return root
@@ -77,12 +77,12 @@ public struct EditCompiler {
 
     /// Compiles the members of the object at `index`, side by side. What is touched deeper in an object that is there
     /// for nothing else stands among them: whether that object is there shows by its members.
-    private mutating func fill(_ index: Int, _ members: MemberFate.Members, at path: [[UInt8]], _ growth: inout Int) {
+    private mutating func fill(_ index: Int, members: MemberFate.Members, at path: [[UInt8]], growth: inout Int) {
         let touched = EditCompiler.touched(members, at: path)
         let first = edits.count
         for member in touched { edits.append(Edit(kind: .drop, slot: slot(member.path))) }
         for (i, member) in touched.enumerated() {
-            compile(first + i, member.fate, at: member.path, &growth)
+            compile(first + i, fate: member.fate, at: member.path, growth: &growth)
             edits[first + i].isDeeper = member.path.count > path.count + 1
         }
         edits[index].first = first
@@ -99,14 +99,14 @@ public struct EditCompiler {
         }
     }
 
-    private mutating func compile(_ index: Int, _ fate: MemberFate, at path: [[UInt8]], _ growth: inout Int) {
+    private mutating func compile(_ index: Int, fate: MemberFate, at path: [[UInt8]], growth: inout Int) {
         let slot = edits[index].slot
         switch fate {
         case .dropped: edits[index] = Edit(kind: .drop, slot: slot)
         case .constant: edits[index] = Edit(kind: .constant, slot: slot)
         case .kept(let members):
             edits[index] = Edit(kind: .object, slot: slot)
-            fill(index, members, at: path, &growth)
+            fill(index, members: members, at: path, growth: &growth)
         case .digest(let inner, let key):
             growth += 66
             if inner.isUntouched {
@@ -114,7 +114,7 @@ public struct EditCompiler {
             } else {
                 let edit = edits.count
                 edits.append(Edit(kind: .drop, slot: slot))
-                compile(edit, inner, at: path, &growth)
+                compile(edit, fate: inner, at: path, growth: &growth)
                 edits[index] = Edit(kind: .digestOfEdit, slot: slot, first: edit, digest: key, room: rooms)
                 rooms += 1
             }

@@ -56,7 +56,7 @@ public struct Editor: ~Copyable {
             count = -1
         }
 
-        @inline(__always) init(_ start: UInt32, _ end: UInt32, _ text: ByteRun) {
+        @inline(__always) init(_ start: UInt32, end: UInt32, text: ByteRun) {
             self.start = start
             self.end = end
             self.text = text.base
@@ -87,15 +87,15 @@ public struct Editor: ~Copyable {
     /// Writes the event, edited from the root at index `root`, to the writer, which has room for it.
     public mutating func write(_ event: ScannedEvent, root: Int, turn: UInt64, to writer: inout EditWriter) {
         var count = 0
-        gather(root, event, turn, splices, &count)
-        emit(event, event.start, event.end, splices, count, &writer)
+        gather(root, event: event, turn: turn, splices: splices, count: &count)
+        emit(event, start: event.start, end: event.end, splices: splices, count: count, writer: &writer)
     }
 
     // MARK: - What is to be done
 
     /// Adds the splices of an object's members to the list, which stays in the order of the event.
     private mutating func gather(
-        _ index: Int, _ event: ScannedEvent, _ turn: UInt64, _ splices: UnsafeMutablePointer<Splice>, _ count: inout Int
+        _ index: Int, event: ScannedEvent, turn: UInt64, splices: UnsafeMutablePointer<Splice>, count: inout Int
     ) {
         let edit = edits.baseAddress! + index
         let slots = event.slots
@@ -108,27 +108,29 @@ public struct Editor: ~Copyable {
             switch member.pointee.kind {
             case .drop:
                 if !member.pointee.isDeeper { kept -= 1 }
-                insert(Splice(drop: slot), splices, &count)
-            case .constant: insert(Splice(slot.start, slot.end, member.pointee.value), splices, &count)
+                insert(Splice(drop: slot), splices: splices, count: &count)
+            case .constant: insert(Splice(slot.start, end: slot.end, text: member.pointee.value), splices: splices, count: &count)
             case .object:
                 if first == UInt8(ascii: "{") {
-                    gather(i, event, turn, splices, &count)
+                    gather(i, event: event, turn: turn, splices: splices, count: &count)
                 } else if member.pointee.value.count > 0 {
-                    insert(Splice(slot.start, slot.end, member.pointee.value), splices, &count)
+                    insert(Splice(slot.start, end: slot.end, text: member.pointee.value), splices: splices, count: &count)
                 }
             case .digest:
                 if first == UInt8(ascii: "n") { continue }
-                insert(Splice(slot.start, slot.end, digests.text(member.pointee.digest, event, turn)), splices, &count)
+                insert(
+                    Splice(slot.start, end: slot.end, text: digests.text(member.pointee.digest, event: event, turn: turn)),
+                    splices: splices, count: &count)
             case .digestOfEdit:
                 if first == UInt8(ascii: "n"), member.pointee.value.count == 0 { continue }
-                let text = digestOfEdit(i, slot, event, turn, splices + count)
-                insert(Splice(slot.start, slot.end, text), splices, &count)
+                let text = digestOfEdit(i, slot: slot, event: event, turn: turn, splices: splices + count)
+                insert(Splice(slot.start, end: slot.end, text: text), splices: splices, count: &count)
             }
         }
-        if edit.pointee.adds { add(edit, event, hasMembers: kept > 0, splices, &count) }
+        if edit.pointee.adds { add(edit, event: event, hasMembers: kept > 0, splices: splices, count: &count) }
     }
 
-    @inline(__always) private func insert(_ splice: Splice, _ splices: UnsafeMutablePointer<Splice>, _ count: inout Int) {
+    @inline(__always) private func insert(_ splice: Splice, splices: UnsafeMutablePointer<Splice>, count: inout Int) {
         var j = count
         while j > 0, splices[j - 1].start > splice.start {
             splices[j] = splices[j - 1]
@@ -140,8 +142,8 @@ public struct Editor: ~Copyable {
 
     /// Adds the members that the event lacks behind the last one that stays.
     @inline(__always) private func add(
-        _ edit: UnsafePointer<Edit>, _ event: ScannedEvent, hasMembers: Bool, _ splices: UnsafeMutablePointer<Splice>,
-        _ count: inout Int
+        _ edit: UnsafePointer<Edit>, event: ScannedEvent, hasMembers: Bool, splices: UnsafeMutablePointer<Splice>,
+        count: inout Int
     ) {
         var tail = event.slots[edit.pointee.slot].end - 1
         while event.block[Int(tail) - 1] <= 0x20 { tail -= 1 }
@@ -149,14 +151,16 @@ public struct Editor: ~Copyable {
         for i in edit.pointee.first..<(edit.pointee.first + edit.pointee.count) {
             let member = edits.baseAddress! + i
             guard member.pointee.member.count > 0, event.slots[member.pointee.slot].end == 0 else { continue }
-            insert(Splice(tail, tail, needsComma ? member.pointee.member : member.pointee.firstMember), splices, &count)
+            insert(
+                Splice(tail, end: tail, text: needsComma ? member.pointee.member : member.pointee.firstMember), splices: splices,
+                count: &count)
             needsComma = true
         }
     }
 
     /// A rare case: a member is edited and then hashed. The edited value is written aside first.
     @inline(never) private mutating func digestOfEdit(
-        _ index: Int, _ slot: Slot, _ event: ScannedEvent, _ turn: UInt64, _ splices: UnsafeMutablePointer<Splice>
+        _ index: Int, slot: Slot, event: ScannedEvent, turn: UInt64, splices: UnsafeMutablePointer<Splice>
     ) -> ByteRun {
         let edit = edits[index]
         let inner = edits[edit.first]
@@ -165,12 +169,12 @@ public struct Editor: ~Copyable {
         defer { room.deallocate() }
         var aside = EditWriter(block: event.block, out: room, id: .max)
         switch inner.kind {
-        case .digest: aside.put(digests.text(inner.digest, event, turn))
-        case .digestOfEdit: aside.put(digestOfEdit(edit.first, slot, event, turn, splices))
+        case .digest: aside.put(digests.text(inner.digest, event: event, turn: turn))
+        case .digestOfEdit: aside.put(digestOfEdit(edit.first, slot: slot, event: event, turn: turn, splices: splices))
         case .object where event.block[Int(slot.start)] == UInt8(ascii: "{"):
             var count = 0
-            gather(edit.first, event, turn, splices, &count)
-            emit(event, slot.start, slot.end, splices, count, &aside)
+            gather(edit.first, event: event, turn: turn, splices: splices, count: &count)
+            emit(event, start: slot.start, end: slot.end, splices: splices, count: count, writer: &aside)
         case .object where inner.value.count > 0: aside.put(inner.value)
         case .object, .drop, .constant: aside.copy(slot.start, slot.end)
         }
@@ -190,15 +194,15 @@ public struct Editor: ~Copyable {
 
     /// Writes the event's bytes from `start` to `end`, spliced.
     @inline(__always) private func emit(
-        _ event: ScannedEvent, _ start: UInt32, _ end: UInt32, _ splices: UnsafeMutablePointer<Splice>, _ count: Int,
-        _ writer: inout EditWriter
+        _ event: ScannedEvent, start: UInt32, end: UInt32, splices: UnsafeMutablePointer<Splice>, count: Int,
+        writer: inout EditWriter
     ) {
         var at = start
         var i = 0
         while i < count {
             let splice = splices[i]
             if splice.isDrop {
-                let (from, to) = run(splices, &i, count, event.block)
+                let (from, to) = run(splices, i: &i, count: count, block: event.block)
                 writer.copy(at, from)
                 at = to
             } else {
@@ -214,7 +218,7 @@ public struct Editor: ~Copyable {
     /// The bytes that go with a run of neighbours that are all dropped, the first of them at `i`; leaves `i` at the
     /// last. Up to the next member's key, or, when no member follows, from the comma before on.
     @inline(__always) private func run(
-        _ splices: UnsafeMutablePointer<Splice>, _ i: inout Int, _ count: Int, _ block: Bytes
+        _ splices: UnsafeMutablePointer<Splice>, i: inout Int, count: Int, block: Bytes
     ) -> (start: UInt32, end: UInt32) {
         let first = splices[i].start
         while true {

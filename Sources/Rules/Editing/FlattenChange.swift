@@ -9,7 +9,7 @@ final class FlattenChange: Changing {
     /// What lies deeper is left out.
     private static let deepest = 64
 
-    func change(_ value: ByteRun, _ slot: Int, _ event: ScannedEvent, _ out: inout Replacements) -> ValueOutcome {
+    func change(_ value: ByteRun, slot: Int, event: ScannedEvent, into out: inout Replacements) -> ValueOutcome {
         guard value.isObject else {
             var cursor = value.base
             flatten(&cursor, &out)
@@ -39,7 +39,7 @@ final class FlattenChange: Changing {
         case UInt8(ascii: "["), UInt8(ascii: "{"):
             out.put(UInt8(ascii: "\""))
             var isFirst = true
-            join(&p, path: [], &isFirst, &out)
+            join(&p, path: [], isFirst: &isFirst, into: &out)
             out.put(UInt8(ascii: "\""))
         case UInt8(ascii: "\""):
             let end = stringEnd(p)
@@ -58,7 +58,7 @@ final class FlattenChange: Changing {
     }
 
     /// Appends the scalars of a list or an object, each behind the path of its keys. The bodies of strings are written as they are.
-    private func join(_ p: inout Bytes, path: [(Bytes, Int)], _ isFirst: inout Bool, _ out: inout Replacements, level: Int = 0) {
+    private func join(_ p: inout Bytes, path: [(Bytes, Int)], isFirst: inout Bool, into out: inout Replacements, level: Int = 0) {
         let isObject = p[0] == UInt8(ascii: "{")
         guard isObject || p[0] == UInt8(ascii: "[") else {
             if !isFirst { out.put(UInt8(ascii: ",")) }
@@ -86,7 +86,7 @@ final class FlattenChange: Changing {
                 own.append((p + 1, end - p - 2))
                 p = skipSpace(skipSpace(end) + 1)
             }
-            join(&p, path: own, &isFirst, &out, level: level + 1)
+            join(&p, path: own, isFirst: &isFirst, into: &out, level: level + 1)
         }
         p += 1
     }

@@ -29,7 +29,7 @@ public indirect enum MemberFate {
             switch transform {
             case .drop(let paths): for path in paths { drop(path.bytes[...]) }
             case .set(let members): for member in members { set(member.path.bytes[...], Constant(json: member.json)) }
-            case .hash(let paths, let key): for path in paths { hash(path.bytes[...], key, keys) }
+            case .hash(let paths, let key): for path in paths { hash(path.bytes[...], key: key, keys: keys) }
             case .step: preconditionFailure("a step is a stage of its own")
             }
         }
@@ -72,7 +72,7 @@ public indirect enum MemberFate {
         }
     }
 
-    private mutating func hash(_ path: ArraySlice<[UInt8]>, _ key: Int, _ keys: UnsafeBufferPointer<HMACKey>) {
+    private mutating func hash(_ path: ArraySlice<[UInt8]>, key: Int, keys: UnsafeBufferPointer<HMACKey>) {
         switch self {
         case .constant(var constant):
             constant.hash(path, keys[key])
@@ -83,7 +83,7 @@ public indirect enum MemberFate {
                 self = .digest(self, key: key)
                 return
             }
-            members.change(name) { $0.hash(path.dropFirst(), key, keys) }
+            members.change(name) { $0.hash(path.dropFirst(), key: key, keys: keys) }
             self = .kept(members)
         case .digest: if path.isEmpty { self = .digest(self, key: key) }
         }

@@ -21,7 +21,7 @@ final class HashChange: Changing {
 
     deinit { room.deallocate() }
 
-    func change(_ value: ByteRun, _ slot: Int, _ event: ScannedEvent, _ out: inout Replacements) -> ValueOutcome {
+    func change(_ value: ByteRun, slot: Int, event: ScannedEvent, into out: inout Replacements) -> ValueOutcome {
         if keepsDigests, isOwn(value) { return .unchanged }
         key.write(decoder.message(of: value), to: room)
         out.put(UInt8(ascii: "\""))

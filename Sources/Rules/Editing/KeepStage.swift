@@ -13,18 +13,18 @@ final class KeepStage: Stage {
     private let root: Node
 
     init(_ paths: PathTrie, _ kept: [Path]) {
-        root = KeepStage.node([], kept, paths)
+        root = KeepStage.node([], kept: kept, paths: paths)
         super.init(paths)
     }
 
-    private static func node(_ keys: [String], _ kept: [Path], _ paths: PathTrie) -> Node {
+    private static func node(_ keys: [String], kept: [Path], paths: PathTrie) -> Node {
         let slot = keys.isEmpty ? PathTrie.root : paths.slot(of: Path(keys: keys))!
         if !keys.isEmpty, kept.contains(Path(keys: keys)) { return Node(slot: slot, isWhole: true) }
         var node = Node(slot: slot, isWhole: false)
         for path in kept where path.keys.count > keys.count && path.keys.starts(with: keys) {
             let next = Array(path.keys.prefix(keys.count + 1))
             let child = paths.slot(of: Path(keys: next))!
-            if !node.children.contains(where: { $0.slot == child }) { node.children.append(KeepStage.node(next, kept, paths)) }
+            if !node.children.contains(where: { $0.slot == child }) { node.children.append(KeepStage.node(next, kept: kept, paths: paths)) }
         }
         return node
     }
@@ -41,7 +41,7 @@ final class KeepStage: Stage {
         guard event.isObject(node.slot) else { return false }
         var isFirst = true
         var after: UInt32 = 0
-        while let child = next(node, event, after) {
+        while let child = next(node, event: event, after: after) {
             let slot = event.slots[child.slot]
             after = slot.start
             let mark = out.count
@@ -64,7 +64,7 @@ final class KeepStage: Stage {
     }
 
     /// The child that comes next in the event.
-    private func next(_ node: Node, _ event: ScannedEvent, _ after: UInt32) -> Node? {
+    private func next(_ node: Node, event: ScannedEvent, after: UInt32) -> Node? {
         var next: Node?
         for child in node.children {
             let start = event.slots[child.slot].start

@@ -44,7 +44,7 @@ final class BinChange: Changing {
         self.labels = labels.map { Array("\"\($0)\"".utf8) }
     }
 
-    func change(_ value: ByteRun, _ slot: Int, _ event: ScannedEvent, _ out: inout Replacements) -> ValueOutcome {
+    func change(_ value: ByteRun, slot: Int, event: ScannedEvent, into out: inout Replacements) -> ValueOutcome {
         guard let number = numberIn(value) else { return .drop }
         // The first range holds both its bounds, every other one its upper bound.
         var passed = number < bounds[0] ? 0 : 1
@@ -64,7 +64,7 @@ final class RoundChange: Changing {
         digits = text.utf8.firstIndex(of: UInt8(ascii: ".")).map { text.utf8.distance(from: $0, to: text.utf8.endIndex) - 1 } ?? 0
     }
 
-    func change(_ value: ByteRun, _ slot: Int, _ event: ScannedEvent, _ out: inout Replacements) -> ValueOutcome {
+    func change(_ value: ByteRun, slot: Int, event: ScannedEvent, into out: inout Replacements) -> ValueOutcome {
         guard let number = numberIn(value) else { return .drop }
         let steps = (number / step).rounded(.toNearestOrAwayFromZero)
         // Beyond that a number is coarser by itself than any step.

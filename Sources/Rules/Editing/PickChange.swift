@@ -17,7 +17,7 @@ final class PickChange: Changing {
         }
     }
 
-    func change(_ value: ByteRun, _ slot: Int, _ event: ScannedEvent, _ out: inout Replacements) -> ValueOutcome {
+    func change(_ value: ByteRun, slot: Int, event: ScannedEvent, into out: inout Replacements) -> ValueOutcome {
         guard value.isObject else { return .drop }
         let kept = (slots[slot] ?? []).map { event.slots[$0] }.filter(\.isPresent).sorted { $0.start < $1.start }
         out.put(UInt8(ascii: "{"))

@@ -76,16 +76,17 @@ public struct ProgramCompiler {
                 let set: ExpressionSet? =
                     if case .expression(let expression) = member.value { ExpressionSet([expression], paths: paths) } else { nil }
                 return add(paths) {
-                    ComputeStage(paths, member.path, member.value, set, onlyWhereLacking: onlyWhereLacking, sources: sources)
+                    ComputeStage(
+                        paths, path: member.path, value: member.value, set: set, onlyWhereLacking: onlyWhereLacking, sources: sources)
                 }
             }
         case .change(let fields, let change): return compile(fields, change)
         case .scrub(let scrub, let places):
             let paths = PathTrie(places + [TextPlaces.messageID])
-            return [add(paths) { ScrubStage(paths, places, scrub) }]
+            return [add(paths) { ScrubStage(paths, places: places, scrub: scrub) }]
         case .mask(let mask, let places):
             let paths = PathTrie(places + [TextPlaces.messageID])
-            return [add(paths) { MaskStage(paths, places, mask) }]
+            return [add(paths) { MaskStage(paths, places: places, mask: mask) }]
         case .changes(let members): return members.flatMap { compile([$0.path], $0.change) }
         }
     }
@@ -96,7 +97,7 @@ public struct ProgramCompiler {
             if case .pick(let names) = change { wanted += fields.flatMap { field in names.map { Path(keys: field.keys + [$0]) } } }
             let paths = PathTrie(wanted)
             let value = changing(change)
-            return add(paths) { ChangeStage(paths, fields, value) }
+            return add(paths) { ChangeStage(paths, fields: fields, changing: value) }
         }
     }
 

@@ -9,7 +9,7 @@ final class LimitChange: Changing {
 
     init(_ most: Int) { self.most = most }
 
-    func change(_ value: ByteRun, _ slot: Int, _ event: ScannedEvent, _ out: inout Replacements) -> ValueOutcome {
+    func change(_ value: ByteRun, slot: Int, event: ScannedEvent, into out: inout Replacements) -> ValueOutcome {
         guard value.base[0] == UInt8(ascii: "\""), value.count - 2 > most else { return .unchanged }
         let end = value.count - 1
         var at = 1
@@ -45,7 +45,7 @@ final class LimitChange: Changing {
 final class LowerChange: Changing {
     private var decoder = Decoder()
 
-    func change(_ value: ByteRun, _ slot: Int, _ event: ScannedEvent, _ out: inout Replacements) -> ValueOutcome {
+    func change(_ value: ByteRun, slot: Int, event: ScannedEvent, into out: inout Replacements) -> ValueOutcome {
         guard value.base[0] == UInt8(ascii: "\"") else { return .unchanged }
         let raw = ByteRun(base: value.base + 1, count: value.count - 2)
         var isPlain = true
@@ -55,7 +55,7 @@ final class LowerChange: Changing {
             hasCapital = hasCapital || byte &- 0x41 < 26
         }
         if isPlain, !hasCapital { return .unchanged }
-        if !isPlain, let text = decoder.decode(raw) { return lower(text, raw, &out) }
+        if !isPlain, let text = decoder.decode(raw) { return lower(text, raw: raw, into: &out) }
         out.put(UInt8(ascii: "\""))
         var isEscaped = false
         for byte in raw.bytes {
@@ -66,7 +66,7 @@ final class LowerChange: Changing {
         return .put
     }
 
-    private func lower(_ text: ByteRun, _ raw: ByteRun, _ out: inout Replacements) -> ValueOutcome {
+    private func lower(_ text: ByteRun, raw: ByteRun, into out: inout Replacements) -> ValueOutcome {
         let before = String(decoding: text.bytes, as: UTF8.self)
         let after = before.lowercased()
         if before.utf8.elementsEqual(after.utf8) { return .unchanged }

@@ -27,7 +27,7 @@ final class ScrubStage: Stage {
     private let scrub: Scrub
     private var scrubber: Scrubber
 
-    init(_ paths: PathTrie, _ places: [Path], _ scrub: Scrub) {
+    init(_ paths: PathTrie, places: [Path], scrub: Scrub) {
         rejects = scrub.action == .reject
         self.scrub = scrub
         self.places = TextPlaces(places, in: paths)
@@ -38,7 +38,7 @@ final class ScrubStage: Stage {
     override func run(_ event: ScannedEvent, _ context: inout StageContext, to out: inout ByteBuffer) -> StageOutcome {
         guard scrubber.scrub(event, in: UnsafeBufferPointer(places.slots), sparing: places.spared) else { return .unchanged }
         if rejects { return .rejected }
-        scrubber.replacements.write(event.block, event.start, event.end, to: &out)
+        scrubber.replacements.write(event.block, start: event.start, end: event.end, to: &out)
         return .written
     }
 
@@ -58,7 +58,7 @@ final class MaskStage: Stage {
     private let places: TextPlaces
     private var masker: Masker
 
-    init(_ paths: PathTrie, _ places: [Path], _ mask: Mask) {
+    init(_ paths: PathTrie, places: [Path], mask: Mask) {
         self.places = TextPlaces(places, in: paths)
         masker = Masker(mask)
         super.init(paths)
@@ -66,7 +66,7 @@ final class MaskStage: Stage {
 
     override func run(_ event: ScannedEvent, _ context: inout StageContext, to out: inout ByteBuffer) -> StageOutcome {
         guard masker.mask(event, in: UnsafeBufferPointer(places.slots), sparing: places.spared) else { return .unchanged }
-        masker.replacements.write(event.block, event.start, event.end, to: &out)
+        masker.replacements.write(event.block, start: event.start, end: event.end, to: &out)
         return .written
     }
 }

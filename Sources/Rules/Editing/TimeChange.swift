@@ -10,7 +10,7 @@ final class TimeChange: Changing {
 
     init(_ unit: ValueChange.TimeUnit) { self.unit = unit }
 
-    func change(_ value: ByteRun, _ slot: Int, _ event: ScannedEvent, _ out: inout Replacements) -> ValueOutcome {
+    func change(_ value: ByteRun, slot: Int, event: ScannedEvent, into out: inout Replacements) -> ValueOutcome {
         if value.base[0] == UInt8(ascii: "\"") { return changeText(value, &out) }
         guard value.isNumber, let number = numberIn(value), abs(number) < 9e15 else { return .drop }
         let length: Int64 = (unit == .minute ? 60 : unit == .hour ? 3600 : 86_400) * (abs(number) >= 1e11 ? 1000 : 1)
@@ -42,15 +42,16 @@ enum RFC3339 {
     /// Whether it begins with a date that there is.
     static func isDate(_ text: ByteRun) -> Bool {
         guard text.count >= 10, has(text, "0000-00-00", at: 0) else { return false }
-        let month = number(text, 5, 2)
-        let day = number(text, 8, 2)
-        return (1...12).contains(month) && (1...days(month, of: number(text, 0, 4))).contains(day)
+        let month = number(text, start: 5, count: 2)
+        let day = number(text, start: 8, count: 2)
+        return (1...12).contains(month) && (1...days(month, of: number(text, start: 0, count: 4))).contains(day)
     }
 
     /// Where the offset begins of a whole time; nil: it is none.
     static func zone(_ text: ByteRun) -> Int? {
         guard isDate(text), text.count >= 20, [UInt8(ascii: "T"), UInt8(ascii: "t"), 0x20].contains(text.base[10]),
-            has(text, "00:00:00", at: 11), number(text, 11, 2) < 24, number(text, 14, 2) < 60, number(text, 17, 2) <= 60
+            has(text, "00:00:00", at: 11), number(text, start: 11, count: 2) < 24, number(text, start: 14, count: 2) < 60,
+            number(text, start: 17, count: 2) <= 60
         else { return nil }
         var at = 19
         if text.base[at] == UInt8(ascii: ".") {
@@ -61,7 +62,7 @@ enum RFC3339 {
         }
         if at + 1 == text.count, text.base[at] | 0x20 == UInt8(ascii: "z") { return at }
         guard at + 6 == text.count, text.base[at] == UInt8(ascii: "+") || text.base[at] == UInt8(ascii: "-"),
-            has(text, "00:00", at: at + 1), number(text, at + 1, 2) < 24, number(text, at + 4, 2) < 60
+            has(text, "00:00", at: at + 1), number(text, start: at + 1, count: 2) < 24, number(text, start: at + 4, count: 2) < 60
         else { return nil }
         return at
     }
@@ -69,15 +70,18 @@ enum RFC3339 {
     /// Seconds since 1970 of a time or a date; nil: it is neither.
     static func seconds(_ text: ByteRun) -> Int64? {
         guard isDate(text) else { return nil }
-        let day = daysSince1970(number(text, 0, 4), number(text, 5, 2), number(text, 8, 2)) * 86_400
+        let day =
+            daysSince1970(number(text, start: 0, count: 4), number(text, start: 5, count: 2), number(text, start: 8, count: 2)) * 86_400
         if text.count == 10 { return Int64(day) }
         guard let zone = zone(text) else { return nil }
         var offset = 0
         if text.base[zone] == UInt8(ascii: "+") || text.base[zone] == UInt8(ascii: "-") {
-            offset = number(text, zone + 1, 2) * 3600 + number(text, zone + 4, 2) * 60
+            offset = number(text, start: zone + 1, count: 2) * 3600 + number(text, start: zone + 4, count: 2) * 60
             if text.base[zone] == UInt8(ascii: "-") { offset = -offset }
         }
-        return Int64(day + number(text, 11, 2) * 3600 + number(text, 14, 2) * 60 + number(text, 17, 2) - offset)
+        return Int64(
+            day + number(text, start: 11, count: 2) * 3600 + number(text, start: 14, count: 2) * 60 + number(text, start: 17, count: 2)
+                - offset)
     }
 
     /// Whether it looks like the shape, in which 0 is any digit.
@@ -90,7 +94,7 @@ enum RFC3339 {
         return true
     }
 
-    private static func number(_ text: ByteRun, _ start: Int, _ count: Int) -> Int {
+    private static func number(_ text: ByteRun, start: Int, count: Int) -> Int {
         (start..<(start + count)).reduce(0) { $0 * 10 + Int(text.base[$1] &- 0x30) }
     }
 

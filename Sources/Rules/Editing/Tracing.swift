@@ -26,7 +26,7 @@ public struct StepFinding: Sendable {
 
 extension Transformer {
     /// In the order of the steps, up to the one that holds the event back.
-    public mutating func trace(_ program: Int, _ event: ScannedEvent, _ around: EvaluationContext, turn: UInt64) -> [StepFinding] {
+    public mutating func trace(_ program: Int, event: ScannedEvent, around: EvaluationContext, turn: UInt64) -> [StepFinding] {
         var context = StageContext(around: around, turn: turn)
         var findings: [StepFinding] = []
         var (block, start) = (event.block, event.start)
@@ -36,7 +36,7 @@ extension Transformer {
             guard let given = stage.scan(block, start) else { return findings + [StepFinding(step: step, report: .broken(stage.fault))] }
             step = rules[number].step
             if let report = stage.finding(on: given, around) { findings.append(StepFinding(step: step, report: report)) }
-            guard let next = self.step(stage, block, start, &context) else { return findings }
+            guard let next = self.step(stage, block: block, start: start, context: &context) else { return findings }
             (block, start) = next
         }
         if last.scan(block, start) == nil { findings.append(StepFinding(step: step, report: .broken(last.fault))) }

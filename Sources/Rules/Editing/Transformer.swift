@@ -33,13 +33,13 @@ public struct Transformer: ~Copyable {
     }
 
     /// The event as the program leaves it; nil: the route does not take it.
-    public mutating func run(_ program: Int, _ event: ScannedEvent, _ around: EvaluationContext, turn: UInt64) -> Made? {
+    public mutating func run(_ program: Int, event: ScannedEvent, around: EvaluationContext, turn: UInt64) -> Made? {
         var context = StageContext(around: around, turn: turn)
         defer { errors = context.errors }
         var block = event.block
         var start = event.start
         for number in programs[program].stages {
-            guard let next = step(stage(number), block, start, &context) else { return nil }
+            guard let next = step(stage(number), block: block, start: start, context: &context) else { return nil }
             (block, start) = next
         }
         guard let made = last.scan(block, start) else { return nil }
@@ -54,7 +54,7 @@ public struct Transformer: ~Copyable {
     }
 
     /// Where the event lies behind the stage.
-    mutating func step(_ stage: Stage, _ block: Bytes, _ start: UInt32, _ context: inout StageContext) -> (Bytes, UInt32)? {
+    mutating func step(_ stage: Stage, block: Bytes, start: UInt32, context: inout StageContext) -> (Bytes, UInt32)? {
         guard let event = stage.scan(block, start) else { return nil }
         // The other one may hold the event.
         swap(&after, &before)
@@ -64,7 +64,7 @@ public struct Transformer: ~Copyable {
         case .unchanged:
             swap(&after, &before)
             return (block, start)
-        case .changed: stage.replacements.write(event.block, event.start, event.end, to: &after)
+        case .changed: stage.replacements.write(event.block, start: event.start, end: event.end, to: &after)
         case .written: break
         }
         // As the scanner wants it: ended, and with room to read behind it.

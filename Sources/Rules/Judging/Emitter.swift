@@ -47,19 +47,19 @@ struct Emitter: ~Copyable {
 
     /// Makes the events that the rules emit for the event. Returns how many rules emitted nothing because an expression failed.
     mutating func make(
-        of event: ScannedEvent, _ evaluator: inout Evaluator, _ editor: inout Editor, _ around: EvaluationContext, turn: UInt64
+        of event: ScannedEvent, _ evaluator: inout Evaluator, editor: inout Editor, around: EvaluationContext, turn: UInt64
     ) -> Int {
         lines.removeAll()
         starts.removeAll(keepingCapacity: true)
         guard !event.slots[markSlot].isPresent else { return 0 }
         var errors = 0
         for (index, rule) in rules.enumerated() {
-            switch evaluator.decide(rule.condition, event, around) {
+            switch evaluator.decide(rule.condition, event: event, around: around) {
             case .no: continue
             case .error: errors += 1
             case .yes:
                 let start = lines.count
-                if write(index, event, &evaluator, &editor, around, turn) {
+                if write(index, event: event, evaluator: &evaluator, editor: &editor, around: around, turn: turn) {
                     starts.append(UInt32(truncatingIfNeeded: start))
                 } else {
                     lines.truncate(to: start)
@@ -84,8 +84,8 @@ struct Emitter: ~Copyable {
     // MARK: - One line
 
     private mutating func write(
-        _ index: Int, _ event: ScannedEvent, _ evaluator: inout Evaluator, _ editor: inout Editor, _ around: EvaluationContext,
-        _ turn: UInt64
+        _ index: Int, event: ScannedEvent, evaluator: inout Evaluator, editor: inout Editor, around: EvaluationContext,
+        turn: UInt64
     ) -> Bool {
         let rule = rules[index]
         lines.reserve(Int(event.end - event.start) + editor.growth(rule.edit) + Words.slack)
@@ -96,7 +96,7 @@ struct Emitter: ~Copyable {
         lines.truncate(to: lines.count - 1)
         for piece in rule.pieces {
             lines.append(piece.text.base, piece.text.count)
-            if piece.expression >= 0, !evaluator.write(piece.expression, event, around, to: &lines) { return false }
+            if piece.expression >= 0, !evaluator.write(piece.expression, event: event, around: around, to: &lines) { return false }
         }
         writeID(index, event)
         lines.append("}\n")

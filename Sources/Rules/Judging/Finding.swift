@@ -36,9 +36,9 @@ public struct EmitFault: Sendable {
 extension Judge {
     /// Returns the finding of each route, in order. The verdicts are those of `verdicts(of:)`.
     public mutating func findings(on event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [Finding] {
-        let tried = tried(event, arrival, source)
+        let tried = tried(event, arrival: arrival, source: source)
         return tried.indices.map { index in
-            var finding = finding(index, tried[index].verdict, event)
+            var finding = finding(index, verdict: tried[index].verdict, event: event)
             finding.steps = tried[index].steps
             if finding.verdict == .filtered(.else) { finding.takenBy = tried.firstIndex { $0.verdict.isTaking } }
             return finding
@@ -55,18 +55,18 @@ extension Judge {
     }
 
     private mutating func fault(of rule: EmitRule, _ event: ScannedEvent, _ around: EvaluationContext) -> EvaluationFault? {
-        switch evaluator.decide(rule.condition, event, around) {
+        switch evaluator.decide(rule.condition, event: event, around: around) {
         case .no: return nil
-        case .error: return evaluator.decision(rule.condition, event, around).fault
+        case .error: return evaluator.decision(rule.condition, event: event, around: around).fault
         case .yes:
             for piece in rule.pieces where piece.expression >= 0 {
-                if let fault = evaluator.fault(piece.expression, event, around) { return fault }
+                if let fault = evaluator.fault(piece.expression, event: event, around: around) { return fault }
             }
             return nil
         }
     }
 
-    private mutating func finding(_ index: Int, _ verdict: Verdict, _ event: ScannedEvent) -> Finding {
+    private mutating func finding(_ index: Int, verdict: Verdict, event: ScannedEvent) -> Finding {
         let route = rules.routes[index]
         var finding = Finding(verdict: verdict)
         switch verdict {
@@ -80,30 +80,30 @@ extension Judge {
             if !isNamed(route.not.events, event) { finding.exclusion = route.not.matching(event, &decoder) }
             return finding
         case .filtered(.where), .filtered(.whereErrors):
-            finding.condition = evaluator.decision(route.condition, event, around)
+            finding.condition = evaluator.decision(route.condition, event: event, around: around)
             return finding
         case .denied, .held, .sampledOut, .limited, .withheld, .admitted, .expired, .withdrawn, .outdated:
-            if route.condition >= 0 { finding.condition = evaluator.decision(route.condition, event, around) }
+            if route.condition >= 0 { finding.condition = evaluator.decision(route.condition, event: event, around: around) }
         }
         finding.gate = gate.finding(on: event, route.demand, name: &name, nameSlot: rules.nameSlot, slots: ruleset.paths.count)
         if verdict.isOfGate { return finding }
-        if let sample = route.sample { finding.sample = self.finding(sample, verdict, event) }
+        if let sample = route.sample { finding.sample = self.finding(sample, verdict: verdict, event: event) }
         return finding
     }
 
-    private mutating func finding(_ rule: UnsafePointer<SampleRule>, _ verdict: Verdict, _ event: ScannedEvent) -> SampleFinding {
+    private mutating func finding(_ rule: UnsafePointer<SampleRule>, verdict: Verdict, event: ScannedEvent) -> SampleFinding {
         let sample = rule.pointee
         isTrial = true
         defer { isTrial = false }
         let rate = rate(rule, event)
         let isKept = isNamed(sample.keep, event)
-        let keepCondition = sample.keepCondition < 0 ? nil : evaluator.decision(sample.keepCondition, event, around)
+        let keepCondition = sample.keepCondition < 0 ? nil : evaluator.decision(sample.keepCondition, event: event, around: around)
         let isBeforeLimit = sample.limit == nil || verdict == .sampledOut || isKept || keepCondition?.holds ?? false
         return SampleFinding(
             isKept: isKept, keepCondition: keepCondition, rate: sample.rates[rate].value,
             named: sample.target == nil && rate >= SampleRule.firstNamed ? rate - SampleRule.firstNamed : nil,
             isWithinLimit: isBeforeLimit ? nil : verdict != .limited,
-            hash: sampler.hash(sample.member, event, turn), basis: sampler.basis(sample.member, event))
+            hash: sampler.hash(sample.member, event: event, turn: turn), basis: sampler.basis(sample.member, event))
     }
 
     private mutating func isNamed(_ globs: Globs, _ event: ScannedEvent) -> Bool {

@@ -54,7 +54,7 @@ extension Judge {
                     _ = filter(event, route)
                     continue
                 }
-                verdict(route, decide(held: event, route, terms.arrival, parcels))
+                verdict(route, decide(held: event, route, arrival: terms.arrival, parcels: parcels))
             }
             givenID = nil
         }

@@ -88,8 +88,8 @@ public struct Judge: ~Copyable {
     ) {
         tally.countEvent()
         bounds = key == 0 ? nil : rules.bounds[source][key - 1]
-        judgeAlone(event, arrival, source, parcels, &tally)
-        if !emitter.isIdle { emit(event, arrival, source, parcels, &tally) }
+        judgeAlone(event, arrival: arrival, source: source, parcels: parcels, tally: &tally)
+        if !emitter.isIdle { emit(event, arrival: arrival, source: source, parcels: parcels, tally: &tally) }
     }
 
     /// True if the judge is faster when it is told about later events.
@@ -127,27 +127,27 @@ public struct Judge: ~Copyable {
     public mutating func emissions(of event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [[UInt8]] {
         begin(arrival, source)
         guard !emitter.isIdle else { return [] }
-        _ = emitter.make(of: event, &evaluator, &editor, around, turn: turn)
+        _ = emitter.make(of: event, &evaluator, editor: &editor, around: around, turn: turn)
         return (0..<emitter.count).map { emitter.line($0) }
     }
 
     @inline(never) private mutating func emit(
-        _ event: ScannedEvent, _ arrival: Int64, _ source: Int, _ parcels: UnsafeMutablePointer<Parcel>, _ tally: inout Tally
+        _ event: ScannedEvent, arrival: Int64, source: Int, parcels: UnsafeMutablePointer<Parcel>, tally: inout Tally
     ) {
         let raised = gate.raise(of: event, &name, rules.nameSlot)
-        tally.countEmitErrors(emitter.make(of: event, &evaluator, &editor, around, turn: turn))
+        tally.countEmitErrors(emitter.make(of: event, &evaluator, editor: &editor, around: around, turn: turn))
         for index in 0..<emitter.count {
             guard let made = emitter.event(index) else {
                 tally.countEmitErrors(1)
                 continue
             }
             tally.countEmitted()
-            judgeAlone(made, arrival, source, parcels, &tally, raisedFrom: raised)
+            judgeAlone(made, arrival: arrival, source: source, parcels: parcels, tally: &tally, raisedFrom: raised)
         }
     }
 
     @inline(__always) private mutating func judgeAlone(
-        _ event: ScannedEvent, _ arrival: Int64, _ source: Int, _ parcels: UnsafeMutablePointer<Parcel>, _ tally: inout Tally,
+        _ event: ScannedEvent, arrival: Int64, source: Int, parcels: UnsafeMutablePointer<Parcel>, tally: inout Tally,
         raisedFrom: Int = 0
     ) {
         begin(arrival, source, raisedFrom: raisedFrom)
@@ -155,7 +155,7 @@ public struct Judge: ~Copyable {
             switch decide(event, route) {
             case .admitted(let copy):
                 tally.count(.admitted, route: route)
-                append(copy, event, arrival, parcels)
+                append(copy, event: event, arrival: arrival, parcels: parcels)
             case .refused(let verdict):
                 tally.count(verdict, route: route)
                 if case .held = verdict { holding.append(route) }
@@ -183,13 +183,13 @@ public struct Judge: ~Copyable {
 
     /// Returns the verdict of a route on an event that was held. Appends an admitted copy, except in a trial.
     @inline(never) mutating func decide(
-        held event: ScannedEvent, _ route: Int, _ arrival: Int64, _ parcels: UnsafeMutablePointer<Parcel>
+        held event: ScannedEvent, _ route: Int, arrival: Int64, parcels: UnsafeMutablePointer<Parcel>
     ) -> Verdict {
         defer { (keepErrors, transformErrors) = (0, 0) }
         switch decide(event, route) {
         case .refused(let verdict): return verdict
         case .admitted(let copy):
-            if !isTrial { append(copy, event, arrival, parcels) }
+            if !isTrial { append(copy, event: event, arrival: arrival, parcels: parcels) }
             return .admitted
         }
     }
@@ -202,11 +202,11 @@ public struct Judge: ~Copyable {
 
     /// Returns the verdict of each route, in order. Appends nothing and remembers nothing.
     public mutating func verdicts(of event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [Verdict] {
-        tried(event, arrival, source).map(\.verdict)
+        tried(event, arrival: arrival, source: source).map(\.verdict)
     }
 
     /// Returns the verdict of each route with the findings of its steps.
-    mutating func tried(_ event: ScannedEvent, _ arrival: Int64, _ source: Int) -> [(verdict: Verdict, steps: [StepFinding])] {
+    mutating func tried(_ event: ScannedEvent, arrival: Int64, source: Int) -> [(verdict: Verdict, steps: [StepFinding])] {
         isTrial = true
         defer { (isTrial, keepErrors, transformErrors) = (false, 0, 0) }
         bounds = nil
@@ -255,11 +255,11 @@ public struct Judge: ~Copyable {
             }
         }
         for rule in route.pointee.match where !rule.matches(event, &decoder) { return .match }
-        if !route.pointee.not.isEmpty, route.pointee.not.holds(event, &name, nameSlot: rules.nameSlot, &decoder) {
+        if !route.pointee.not.isEmpty, route.pointee.not.holds(event, name: &name, nameSlot: rules.nameSlot, decoder: &decoder) {
             return .not
         }
         if route.pointee.condition >= 0 {
-            switch evaluator.decide(route.pointee.condition, event, around) {
+            switch evaluator.decide(route.pointee.condition, event: event, around: around) {
             case .yes: break
             case .no: return .where
             case .error: return .whereErrors
@@ -292,28 +292,28 @@ public struct Judge: ~Copyable {
     /// Runs the program of a copy that needs more than splices. It runs before the verdict, since it may withhold the event.
     @inline(__always) private mutating func transformed(_ copy: consuming Copy, _ event: ScannedEvent) -> Decision {
         guard let program = EditVariants.program(of: copy.edit) else { return .admitted(copy) }
-        if isTrial { steps = transformer.trace(program, event, around, turn: turn) }
-        made = transformer.run(program, event, around, turn: turn)
+        if isTrial { steps = transformer.trace(program, event: event, around: around, turn: turn) }
+        made = transformer.run(program, event: event, around: around, turn: turn)
         transformErrors = transformer.errors
         return made == nil ? .refused(.withheld) : .admitted(copy)
     }
 
     mutating func keeps(_ condition: Int, _ event: ScannedEvent) -> Bool {
-        let truth = evaluator.decide(condition, event, around)
+        let truth = evaluator.decide(condition, event: event, around: around)
         if truth == .error { keepErrors += 1 }
         return truth == .yes
     }
 
     /// Appends the copy to the parcels of the route's providers. It is edited once, and all lanes get the same bytes.
     @inline(__always) private mutating func append(
-        _ copy: consuming Copy, _ event: ScannedEvent, _ arrival: Int64, _ parcels: UnsafeMutablePointer<Parcel>
+        _ copy: consuming Copy, event: ScannedEvent, arrival: Int64, parcels: UnsafeMutablePointer<Parcel>
     ) {
         let route = rules.routes.baseAddress! + copy.route
         let providers = route.pointee.providers
         guard let first = providers.first else { return }
         var note = Parcel.Note(
             route: route.pointee.number, isImmediate: isImmediate(first, event), arrival: arrival, subjects: gate.subjects(of: event))
-        let line = write(copy, event, note, to: parcels + first)
+        let line = write(copy, event: event, note: note, to: parcels + first)
         if let rule = route.pointee.session, let session = sessions.id(rule, event, at: arrival) {
             sessions.write(session, rule, on: line.text)
         }
@@ -325,7 +325,7 @@ public struct Judge: ~Copyable {
 
     /// Writes the edited copy. Adds a message id if the copy has none and the route adds one.
     @inline(__always) private mutating func write(
-        _ copy: borrowing Copy, _ event: ScannedEvent, _ note: Parcel.Note, to parcel: UnsafeMutablePointer<Parcel>
+        _ copy: borrowing Copy, event: ScannedEvent, note: Parcel.Note, to parcel: UnsafeMutablePointer<Parcel>
     ) -> Parcel.Line {
         var source = event
         var messageID = event.slots[rules.messageIDSlot]
@@ -361,10 +361,10 @@ public struct Judge: ~Copyable {
 
     @inline(__always) private mutating func isImmediate(_ provider: Int, _ event: ScannedEvent) -> Bool {
         let globs = rules.immediate[provider]
-        return !globs.isEmpty && isImmediate(provider, event, globs)
+        return !globs.isEmpty && isImmediate(provider, event: event, globs: globs)
     }
 
-    @inline(never) private mutating func isImmediate(_ provider: Int, _ event: ScannedEvent, _ globs: Globs) -> Bool {
+    @inline(never) private mutating func isImmediate(_ provider: Int, event: ScannedEvent, globs: Globs) -> Bool {
         if immediate[provider].turn != turn {
             let text = name.read(event, slot: rules.nameSlot)
             immediate[provider] = Immediate(turn: turn, isImmediate: text.map(globs.match) ?? false)

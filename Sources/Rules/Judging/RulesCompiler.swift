@@ -19,7 +19,7 @@ struct RulesCompiler {
     private let consent: ConsentSection?
 
     init(
-        _ plan: Plan, _ wanted: WantedPaths, _ paths: PathTrie, sessionPaths: PathTrie, _ store: Store, keepsDigests: Bool,
+        _ plan: Plan, wanted: WantedPaths, paths: PathTrie, sessionPaths: PathTrie, store: Store, keepsDigests: Bool,
         consent: ConsentSection?
     ) {
         self.keepsDigests = keepsDigests
@@ -47,7 +47,8 @@ struct RulesCompiler {
                 not: Exclusion(route.not, slot: slot, in: store),
                 takesRest: route.takesRest,
                 condition: conditions.filters[index],
-                demand: consent?.demand(ofRoute: index) ?? Demand(), edits: compileEdits(route, cutsFields: cutsFields, &edits, &programs),
+                demand: consent?.demand(ofRoute: index) ?? Demand(),
+                edits: compileEdits(route, cutsFields: cutsFields, edits: &edits, programs: &programs),
                 sample: route.sample.map { sample in
                     let by = sample.by.map(slot) ?? -1
                     if !sampled.contains(by) { sampled.append(by) }
@@ -121,16 +122,16 @@ struct RulesCompiler {
 
     /// Returns the route's edits for everything that varies from event to event.
     private func compileEdits(
-        _ route: RoutePlan, cutsFields: Bool, _ edits: inout EditCompiler, _ programs: inout ProgramCompiler
+        _ route: RoutePlan, cutsFields: Bool, edits: inout EditCompiler, programs: inout ProgramCompiler
     ) -> EditVariants {
         let middle = route.transforms.contains(where: \.isStep) ? programs.compile(route.transforms) : nil
         let perRate = route.session == nil ? 1 : 2
         let rates = route.writtenRates.count
         let list =
             if cutsFields, let section = plan.consent {
-                fieldEdits(route, section, middle, &edits, &programs)
+                fieldEdits(route, section: section, middle: middle, edits: &edits, programs: &programs)
             } else {
-                editVariants(route, cut: [], middle, &edits, &programs)
+                editVariants(route, cut: [], middle: middle, edits: &edits, programs: &programs)
             }
         return EditVariants(edits: store.list(list), perLevel: cutsFields ? rates * perRate : 0, perRate: rates > 1 ? perRate : 0)
     }
@@ -138,13 +139,13 @@ struct RulesCompiler {
     /// Returns the route's edits for each level of the event's state. Members that the state does not allow are dropped before the
     /// transforms begin: the event is edited as if it had come without them.
     private func fieldEdits(
-        _ route: RoutePlan, _ section: ConsentPlan, _ middle: [Int]?, _ edits: inout EditCompiler, _ programs: inout ProgramCompiler
+        _ route: RoutePlan, section: ConsentPlan, middle: [Int]?, edits: inout EditCompiler, programs: inout ProgramCompiler
     ) -> [Int] {
         var known: [[Path]: [Int]] = [:]
         return section.levels.indices.flatMap { level in
             let cut = section.fields.filter { $0.level > level }.map(\.path)
             if let list = known[cut] { return list }
-            let list = editVariants(route, cut: cut, middle, &edits, &programs)
+            let list = editVariants(route, cut: cut, middle: middle, edits: &edits, programs: &programs)
             known[cut] = list
             return list
         }
@@ -152,7 +153,7 @@ struct RulesCompiler {
 
     /// Returns the route's edits for everything that its sample and its sessions may write. This is written last.
     private func editVariants(
-        _ route: RoutePlan, cut: [Path], _ middle: [Int]?, _ edits: inout EditCompiler, _ programs: inout ProgramCompiler
+        _ route: RoutePlan, cut: [Path], middle: [Int]?, edits: inout EditCompiler, programs: inout ProgramCompiler
     ) -> [Int] {
         annotations(route).map { annotation in
             if let middle { return EditVariants.edit(ofProgram: programs.add(cut: cut, middle: middle, annotation: annotation)) }

@@ -68,7 +68,8 @@ public final class Ruleset: Sendable {
         precondition(numbers.count == routeCount)
         let paths = paths
         consent = ConsentSection(plan, numbers: numbers, levels: levels) { path in wanted.readsConsent ? paths.slot(of: path) : nil }
-        let compiler = RulesCompiler(plan, wanted, paths, sessionPaths: sessionPaths, store, keepsDigests: keepsDigests, consent: consent)
+        let compiler = RulesCompiler(
+            plan, wanted: wanted, paths: paths, sessionPaths: sessionPaths, store: store, keepsDigests: keepsDigests, consent: consent)
         let conditions = Conditions(plan)
         self.conditions = ExpressionSet(conditions.expressions, paths: paths)
         sources = plan.sources.map(\.name)

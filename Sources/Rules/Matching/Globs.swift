@@ -52,20 +52,20 @@ private struct GlobRule: BitwiseCopyable {
         let count = rule.pointee.text.count
         guard kind == .exact ? name.count == count : name.count >= count else { return false }
         let start = kind == .suffix ? name.base + (name.count &- count) : name.base
-        return sameBytes(start, rule.pointee.text.base, count)
+        return sameBytes(start, b: rule.pointee.text.base, count: count)
     }
 
     /// Finds each piece at its leftmost place behind the one before. With stars alone, this finds a match if there is one.
     @inline(never) private static func matches(_ pieces: UnsafeBufferPointer<ByteRun>, _ name: ByteRun) -> Bool {
         let first = pieces[0]
         let last = pieces[pieces.count - 1]
-        guard name.count >= first.count + last.count, sameBytes(name.base, first.base, first.count),
-            sameBytes(name.base + (name.count - last.count), last.base, last.count)
+        guard name.count >= first.count + last.count, sameBytes(name.base, b: first.base, count: first.count),
+            sameBytes(name.base + (name.count - last.count), b: last.base, count: last.count)
         else { return false }
         var at = first.count
         let end = name.count - last.count
         for piece in pieces[1..<(pieces.count - 1)] {
-            while at + piece.count <= end, !sameBytes(name.base + at, piece.base, piece.count) { at += 1 }
+            while at + piece.count <= end, !sameBytes(name.base + at, b: piece.base, count: piece.count) { at += 1 }
             guard at + piece.count <= end else { return false }
             at += piece.count
         }

@@ -19,7 +19,7 @@ public struct MatchRule: BitwiseCopyable {
         var scalar = anyOf.baseAddress!
         let end = scalar + anyOf.count
         while scalar < end {
-            if ScalarRule.equals(scalar, value, &decoder) { return true }
+            if ScalarRule.equals(scalar, value: value, decoder: &decoder) { return true }
             scalar += 1
         }
         return false
@@ -38,7 +38,7 @@ public struct Exclusion: BitwiseCopyable {
 
     @inline(__always) public var isEmpty: Bool { events.isEmpty && match.isEmpty }
 
-    public func holds(_ event: ScannedEvent, _ name: inout EventName, nameSlot: Int, _ decoder: inout Decoder) -> Bool {
+    public func holds(_ event: ScannedEvent, name: inout EventName, nameSlot: Int, decoder: inout Decoder) -> Bool {
         if !events.isEmpty, let text = name.read(event, slot: nameSlot), events.match(text) { return true }
         return matching(event, &decoder) != nil
     }
@@ -69,20 +69,20 @@ private struct ScalarRule: BitwiseCopyable {
     }
 
     /// Takes a pointer, since copying a rule costs more than comparing a few bytes.
-    @inline(__always) static func equals(_ rule: UnsafePointer<ScalarRule>, _ value: ByteRun, _ decoder: inout Decoder) -> Bool {
+    @inline(__always) static func equals(_ rule: UnsafePointer<ScalarRule>, value: ByteRun, decoder: inout Decoder) -> Bool {
         let text = rule.pointee.text
         if rule.pointee.kind == .string {
             guard value.base[0] == UInt8(ascii: "\"") else { return false }
             let raw = ByteRun(base: value.base + 1, count: value.count &- 2)
             // An escape is always longer than the text that it means.
             if raw.count == text.count { return !rule.pointee.hasEscape && raw == text }
-            return raw.count > text.count && raw.hasEscape && equalsDecoded(raw, text, &decoder)
+            return raw.count > text.count && raw.hasEscape && equalsDecoded(raw, text: text, decoder: &decoder)
         }
         if rule.pointee.kind == .word { return value == text }
         return value.isNumber && Number.same(value.bytes, text.bytes)
     }
 
-    @inline(never) private static func equalsDecoded(_ raw: ByteRun, _ text: ByteRun, _ decoder: inout Decoder) -> Bool {
+    @inline(never) private static func equalsDecoded(_ raw: ByteRun, text: ByteRun, decoder: inout Decoder) -> Bool {
         decoder.decode(raw).map { $0 == text } ?? false
     }
 }

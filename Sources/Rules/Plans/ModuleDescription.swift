@@ -30,8 +30,8 @@ public struct ModuleDescription: Sendable {
     public var name: String
     public var version: String
     public var summary: String
-    /// The schema of the settings. It is a schema of an object.
-    public var settings: SettingsSchema
+    /// The schema of the settings, which are always an object.
+    public var settings: SettingsSchema.ObjectRules
     public var limits = Limits()
     /// The most batches that may be sent at once.
     public var concurrency = 1
@@ -43,7 +43,7 @@ public struct ModuleDescription: Sendable {
     /// The delivery of a lane of this module, unless routes.json says otherwise.
     public var delivery = DeliveryPlan()
 
-    public init(name: String, version: String, summary: String, settings: SettingsSchema) {
+    public init(name: String, version: String, summary: String, settings: SettingsSchema.ObjectRules) {
         self.name = name
         self.version = version
         self.summary = summary

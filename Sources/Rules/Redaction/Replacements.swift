@@ -44,7 +44,7 @@ public struct Replacements: ~Copyable {
     }
 
     /// Appends the bytes from `start` to `end` with the replacements applied.
-    public func write(_ block: Bytes, _ start: UInt32, _ end: UInt32, to out: inout ByteBuffer) {
+    public func write(_ block: Bytes, start: UInt32, end: UInt32, to out: inout ByteBuffer) {
         var at = start
         for i in 0..<count {
             let one = base[i]

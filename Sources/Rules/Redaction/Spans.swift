@@ -4,7 +4,7 @@ internal import Events
 
 enum Spans {
     /// Returns the first of the slots that are present and begin at or after `at`. No two slots begin at the same position.
-    static func next(_ event: ScannedEvent, _ slots: UnsafeBufferPointer<Int>, _ at: UInt32) -> Slot? {
+    static func next(_ event: ScannedEvent, slots: UnsafeBufferPointer<Int>, at: UInt32) -> Slot? {
         var next: Slot?
         for index in slots {
             let slot = event.slots[index]

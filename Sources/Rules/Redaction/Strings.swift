@@ -48,7 +48,7 @@ struct Strings: ~Copyable {
     deinit { sorts.deallocate() }
 
     /// Returns the next string at or after i and before `end`, and moves i past it. It is nil if there is none.
-    @inline(__always) func next(_ text: Bytes, _ i: inout Int, _ end: Int) -> StringSpan? {
+    @inline(__always) func next(_ text: Bytes, i: inout Int, end: Int) -> StringSpan? {
         while i < end, text[i] != UInt8(ascii: "\"") { i &+= 1 }
         guard i < end else { return nil }
         let start = i
@@ -58,7 +58,7 @@ struct Strings: ~Copyable {
             i &+= 1
             seen |= sorts[Int(text[i])]
         } while seen & Strings.stops == 0
-        if seen & Seen.quote.rawValue == 0 { i = Strings.rest(text, i, sorts, &seen) }
+        if seen & Seen.quote.rawValue == 0 { i = Strings.rest(text, start: i, sorts: sorts, seen: &seen) }
         i &+= 1
         return StringSpan(start: start, end: i, seen: Seen(rawValue: seen))
     }
@@ -73,7 +73,7 @@ struct Strings: ~Copyable {
     @inline(__always) private static var stops: UInt8 { Seen.quote.rawValue | Seen.escape.rawValue }
 
     /// Reads a string from its first backslash on, and returns the position of its closing quote.
-    @inline(never) private static func rest(_ text: Bytes, _ start: Int, _ sorts: UnsafeMutablePointer<UInt8>, _ seen: inout UInt8) -> Int {
+    @inline(never) private static func rest(_ text: Bytes, start: Int, sorts: UnsafeMutablePointer<UInt8>, seen: inout UInt8) -> Int {
         var i = start
         while text[i] != UInt8(ascii: "\"") {
             seen |= sorts[Int(text[i])]

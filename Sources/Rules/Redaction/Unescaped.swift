@@ -24,7 +24,7 @@ struct Unescaped: ~Copyable {
     func place(_ i: Int) -> Int { Int(places[i]) }
 
     /// Decodes the body of a valid string. A lone surrogate is not a character and becomes U+FFFD.
-    mutating func decode(_ block: Bytes, _ start: Int, _ end: Int) {
+    mutating func decode(_ block: Bytes, start: Int, end: Int) {
         if end - start > capacity { grow(end - start) }
         count = 0
         var i = start
@@ -34,7 +34,7 @@ struct Unescaped: ~Copyable {
                 put(block[i], at)
                 i += 1
             } else if block[i + 1] == UInt8(ascii: "u") {
-                putCharacter(Unescaped.code(block, &i, end), at)
+                putCharacter(Unescaped.code(block, i: &i, end: end), at)
             } else {
                 put(Unescaped.plain(block[i + 1]), at)
                 i += 2
@@ -55,7 +55,7 @@ struct Unescaped: ~Copyable {
     }
 
     /// Returns the character of the `\u` escape at i and moves i past it. A pair of surrogates is one character.
-    private static func code(_ block: Bytes, _ i: inout Int, _ end: Int) -> UInt32 {
+    private static func code(_ block: Bytes, i: inout Int, end: Int) -> UInt32 {
         let first = hex(block + i + 2)
         i += 6
         let isHalf = first & 0xfc00 == 0xd800

@@ -89,10 +89,10 @@ public struct Sampler: ~Copyable {
     @inline(__always) public mutating func takes(
         _ rate: UnsafePointer<SampleRate>, by member: Int, _ event: ScannedEvent, turn: UInt64
     ) -> Bool {
-        rate.pointee.takes(rate.pointee.decidesAlone ? 0 : hash(member, event, turn))
+        rate.pointee.takes(rate.pointee.decidesAlone ? 0 : hash(member, event: event, turn: turn))
     }
 
-    public mutating func hash(_ member: Int, _ event: ScannedEvent, _ turn: UInt64) -> UInt64 {
+    public mutating func hash(_ member: Int, event: ScannedEvent, turn: UInt64) -> UInt64 {
         if hashes[member].turn != turn { hashes[member] = Hash(value: compute(slots[member], event), turn: turn) }
         return hashes[member].value
     }

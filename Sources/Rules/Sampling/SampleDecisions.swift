@@ -40,10 +40,10 @@ public struct SampleDecisions {
 
     /// Returns the answer from the time when the event was judged before, or else the answer of the body.
     @inline(__always) public mutating func draw(_ rule: UnsafePointer<SampleRule>, isLimit: Bool, turn: UInt64, _ body: () -> Int) -> Int {
-        isKeeping ? kept(rule, isLimit, turn &- start, body) : body()
+        isKeeping ? kept(rule, isLimit: isLimit, event: turn &- start, body: body) : body()
     }
 
-    private mutating func kept(_ rule: UnsafePointer<SampleRule>, _ isLimit: Bool, _ event: UInt64, _ body: () -> Int) -> Int {
+    private mutating func kept(_ rule: UnsafePointer<SampleRule>, isLimit: Bool, event: UInt64, body: () -> Int) -> Int {
         while next < before.count, before[next].event < event { next += 1 }
         var at = next
         while at < before.count, before[at].event == event, before[at].rule != rule || before[at].isLimit != isLimit { at += 1 }

@@ -61,7 +61,7 @@ enum Plans {
     private struct Modules: ModuleCatalog {
         var names: [String] { ["noop"] }
         func description(of module: String) throws(ModuleFault) -> ModuleDescription? {
-            try ModuleDescription(json: #"{"name":"noop","version":"1","settings":{"type":"object"}}"#)
+            try ModuleDescription.read(json: #"{"name":"noop","version":"1","settings":{"type":"object"}}"#)
         }
     }
 

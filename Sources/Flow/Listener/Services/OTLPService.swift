@@ -28,7 +28,7 @@ public struct OTLPService: Service {
 
     public func answer(_ request: Request, events: Int, faults: [RefusedEvent]) -> Reply {
         let logs = logs(request) ?? OTLPLogs(.json)
-        return reply(200, logs) { (body: inout ByteBuffer) in
+        return reply(200, logs: logs) { (body: inout ByteBuffer) in
             let message = faults.first.map { "log record \($0.event): \($0.message)" }
             logs.success(rejected: faults.count, message: message ?? "", into: &body)
         }
@@ -37,7 +37,7 @@ public struct OTLPService: Service {
     public func answer(_ request: Request, refused: Refusal) -> Reply {
         let logs = logs(request) ?? OTLPLogs(.json)
         let (status, code) = OTLPService.codes(refused)
-        return reply(status, logs, refused.headers) { (body: inout ByteBuffer) in
+        return reply(status, logs: logs, headers: refused.headers) { (body: inout ByteBuffer) in
             logs.failure(code: code, message: refused.message, into: &body)
         }
     }
@@ -55,7 +55,7 @@ public struct OTLPService: Service {
     }
 
     private func reply(
-        _ status: Int, _ logs: OTLPLogs, _ headers: [(String, String)] = [], _ write: (inout ByteBuffer) -> Void
+        _ status: Int, logs: OTLPLogs, headers: [(String, String)] = [], write: (inout ByteBuffer) -> Void
     ) -> Reply {
         var body = ByteBuffer()
         write(&body)

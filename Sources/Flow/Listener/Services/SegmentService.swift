@@ -21,23 +21,23 @@ public struct SegmentService: Service {
     }
 
     public func answer(_ request: Request, events: Int, faults: [RefusedEvent]) -> Reply {
-        if let fault = faults.first, faults.count == events { return failure(400, "invalid_request", fault.message) }
+        if let fault = faults.first, faults.count == events { return failure(400, code: "invalid_request", message: fault.message) }
         return Reply(status: 200, json: "{\"success\": true}")
     }
 
     public func answer(_ request: Request, refused: Refusal) -> Reply {
         switch refused {
-        case .noKey: failure(401, "unauthorized", "a write key is needed", refused.headers)
-        case .wrongKey, .otherKey, .noCertificate: failure(401, "unauthorized", refused.message, refused.headers)
-        case .notFound, .wrongMethod: failure(refused.status, "not_found", refused.message, refused.headers)
-        case .overloaded: failure(429, "rate_limited", refused.message, refused.headers)
-        case .closing: failure(503, "unavailable", refused.message, refused.headers)
-        default: failure(400, "invalid_request", refused.message, refused.headers)
+        case .noKey: failure(401, code: "unauthorized", message: "a write key is needed", headers: refused.headers)
+        case .wrongKey, .otherKey, .noCertificate: failure(401, code: "unauthorized", message: refused.message, headers: refused.headers)
+        case .notFound, .wrongMethod: failure(refused.status, code: "not_found", message: refused.message, headers: refused.headers)
+        case .overloaded: failure(429, code: "rate_limited", message: refused.message, headers: refused.headers)
+        case .closing: failure(503, code: "unavailable", message: refused.message, headers: refused.headers)
+        default: failure(400, code: "invalid_request", message: refused.message, headers: refused.headers)
         }
     }
 
     /// Returns an error answer. Clients read its `code` and `message`.
-    private func failure(_ status: Int, _ code: String, _ message: String, _ headers: [(String, String)] = []) -> Reply {
+    private func failure(_ status: Int, code: String, message: String, headers: [(String, String)] = []) -> Reply {
         Reply(status: status, json: "{\"success\": false, \"code\": \"\(code)\", \"message\": \(jsonQuoted(message))}", headers: headers)
     }
 }

@@ -36,7 +36,7 @@ public enum HostedModule {
         while true {
             do throws(FrameFault) {
                 guard let frame = try channel.receive(most: Frame.mostToModule) else { _exit(0) }
-                perform(try Frame.ToModule(frame.kind, frame.payload), instance, channel)
+                perform(try Frame.ToModule(frame.kind, frame.payload), instance: instance, channel: channel)
             } catch {
                 complain("the router sent \(error.what)")
                 _exit(70)
@@ -59,7 +59,7 @@ public enum HostedModule {
         }
     }
 
-    private static func perform(_ frame: Frame.ToModule, _ instance: ModuleInstance, _ channel: Channel) {
+    private static func perform(_ frame: Frame.ToModule, instance: ModuleInstance, channel: Channel) {
         switch frame {
         case .hello: break
         case .deliver(let token, let attempt, let batch):

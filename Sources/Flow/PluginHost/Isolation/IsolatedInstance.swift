@@ -21,7 +21,7 @@ public final class IsolatedInstance: Provider, Sendable {
         let channel: Channel
         /// The pipe from its standard error. It is nil if the process has the router's standard error.
         let errors: ErrorPipe?
-        init(_ process: Process, _ channel: Channel, _ errors: ErrorPipe?) {
+        init(_ process: Process, channel: Channel, errors: ErrorPipe?) {
             self.process = process
             self.channel = channel
             self.errors = errors
@@ -224,7 +224,7 @@ public final class IsolatedInstance: Provider, Sendable {
             }
             return (errors, started)
         }
-        return Child(process, channel, errors)
+        return Child(process, channel: channel, errors: errors)
     }
 
     /// Logs the output on the standard error of the process.

@@ -56,7 +56,7 @@ public struct Describer: Sendable {
     private func ask(_ executable: String, _ library: Library) throws(ModuleFault) -> String {
         let (answer, errors, process) = try start(executable, library)
         var heard = Heard()
-        let end = hear(answer, errors, process, &heard)
+        let end = hear(answer, errors: errors, process: process, heard: &heard)
         // Kill its whole process group. The process was not waited for yet, so no other process can have its number.
         kill(-process, SIGKILL)
         kill(process, SIGKILL)
@@ -110,7 +110,7 @@ public struct Describer: Sendable {
 
     /// Reads its output until it has answered, has ended, or its time is up. It does not wait for the end of the pipes, since a child of
     /// the process may hold them longer.
-    private func hear(_ answer: ReadingEnd, _ errors: ReadingEnd, _ process: pid_t, _ heard: inout Heard) -> End {
+    private func hear(_ answer: ReadingEnd, errors: ReadingEnd, process: pid_t, heard: inout Heard) -> End {
         let until = clock.now() + patience
         while true {
             // Check this first, so that everything the process wrote before its end is read below.

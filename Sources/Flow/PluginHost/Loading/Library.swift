@@ -154,7 +154,7 @@ struct ModuleTable: @unchecked Sendable {
     /// Reads and checks a description.
     static func read(_ json: String, of path: String) throws(ModuleFault) -> ModuleDescription {
         do throws(ModuleFault) {
-            return try ModuleDescription(json: json)
+            return try ModuleDescription.read(json: json)
         } catch {
             throw ModuleFault("\(path): \(error)")
         }

@@ -8,7 +8,7 @@ enum ConsentForms {
     static let section = Form<ConsentPlan>(form.schema) { node, reading in
         reading.consent = ConsentNames()
         let plan = form.read(node, reading)
-        if let plan { HoldForms.check(plan, node, reading) }
+        if let plan { HoldForms.check(plan, node: node, reading: reading) }
         return plan
     }
 
@@ -162,7 +162,7 @@ enum ConsentForms {
 
     /// Reports a ledger key that is also a previous one, encrypts the state folder, or hashes for routes. Somebody who learns one of these
     /// keys must not learn what the others protect.
-    static func checkKeys(_ plan: Plan, _ node: Node, _ reading: Reading) {
+    static func checkKeys(_ plan: Plan, node: Node, reading: Reading) {
         guard let ledger = plan.consent?.ledger, let place = node["consent"]?["ledger"], place.text != nil || place["key"] != nil else {
             return
         }

@@ -92,7 +92,7 @@ enum DeliveryForm {
 
     /// Returns `base` with the written values in place of its own. Values that are not written are lowered to fit the written ones and the
     /// limits of the module. Reports written values that do not fit.
-    static func merge(_ draft: Draft, _ node: Node, over base: DeliveryPlan, limits: ModuleDescription.Limits?, _ reading: Reading)
+    static func merge(_ draft: Draft, node: Node, over base: DeliveryPlan, limits: ModuleDescription.Limits?, reading: Reading)
         -> DeliveryPlan
     {
         var plan = base

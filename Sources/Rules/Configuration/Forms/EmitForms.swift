@@ -65,7 +65,7 @@ enum EmitForms {
 
     /// Reports rules that would bypass consent. The gate finds the subjects and the policy of an emitted event by its own members, and it
     /// cuts fields by their own paths. So a rule may neither write those members nor copy a field that is cut.
-    static func check(_ plan: Plan, _ node: Node, _ reading: Reading) {
+    static func check(_ plan: Plan, node: Node, reading: Reading) {
         guard let consent = plan.consent, let rules = node["emit"]?.items, rules.count == plan.emits.count else { return }
         let cut = consent.fields.filter { $0.level > 0 }.map(\.path)
         for (rule, emit) in zip(rules, plan.emits) {

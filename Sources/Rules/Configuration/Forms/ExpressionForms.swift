@@ -6,18 +6,18 @@ internal import Expressions
 enum ExpressionForms {
     /// An expression that gives true or false.
     static let condition = Form<Expression>(schema) { node, reading in
-        read(node, reading) { (text) throws(ExpressionFault) in try Expression.condition(text) }
+        read(node, reading: reading) { (text) throws(ExpressionFault) in try Expression.condition(text) }
     }
 
     /// An expression that gives a value of any type.
     static let value = Form<Expression>(schema) { node, reading in
-        read(node, reading) { (text) throws(ExpressionFault) in try Expression(text) }
+        read(node, reading: reading) { (text) throws(ExpressionFault) in try Expression(text) }
     }
 
     private static let schema = #"{"type":"string","minLength":1,"maxLength":32768}"#
 
     private static func read(
-        _ node: Node, _ reading: Reading, _ compile: (String) throws(ExpressionFault) -> Expression
+        _ node: Node, reading: Reading, compile: (String) throws(ExpressionFault) -> Expression
     ) -> Expression? {
         guard let text = node.text else {
             reading.refuseType(node, "an expression in CEL, as a string")

@@ -35,7 +35,7 @@ struct Member<Whole>: Sendable {
         _ name: String, _ form: Form<Value>, required: Bool = false, _ about: String,
         into target: any WritableKeyPath<Whole, Value> & Sendable
     ) {
-        self.init(name, required, about, form.schema) { node, whole, reading in
+        self.init(name, isRequired: required, about: about, schema: form.schema) { node, whole, reading in
             if let value = form.read(node, reading) { whole[keyPath: target] = value }
         }
     }
@@ -44,19 +44,19 @@ struct Member<Whole>: Sendable {
         _ name: String, _ form: Form<Value>, required: Bool = false, _ about: String,
         into target: any WritableKeyPath<Whole, Value?> & Sendable
     ) {
-        self.init(name, required, about, form.schema) { node, whole, reading in
+        self.init(name, isRequired: required, about: about, schema: form.schema) { node, whole, reading in
             if let value = form.read(node, reading) { whole[keyPath: target] = value }
         }
     }
 
     /// A member that is only read. Its form keeps the value, or nothing does.
     init<Value>(_ name: String, _ form: Form<Value>, required: Bool = false, _ about: String) {
-        self.init(name, required, about, form.schema) { node, _, reading in _ = form.read(node, reading) }
+        self.init(name, isRequired: required, about: about, schema: form.schema) { node, _, reading in _ = form.read(node, reading) }
     }
 
     private init(
-        _ name: String, _ isRequired: Bool, _ about: String, _ schema: String,
-        _ read: @escaping @Sendable (Node, inout Whole, Reading) -> Void
+        _ name: String, isRequired: Bool, about: String, schema: String,
+        read: @escaping @Sendable (Node, inout Whole, Reading) -> Void
     ) {
         self.name = name
         self.isRequired = isRequired

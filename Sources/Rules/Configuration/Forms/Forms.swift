@@ -65,16 +65,16 @@ enum Forms {
     }
 
     /// Returns the form of a size. Its value is in bytes.
-    static func size(_ range: ClosedRange<Int>) -> Form<Int> { quantity(.size, range, SchemaParts.size) }
+    static func size(_ range: ClosedRange<Int>) -> Form<Int> { quantity(.size, range: range, schema: SchemaParts.size) }
     /// Returns the form of a time. The range is in milliseconds.
     static func time(_ range: ClosedRange<Int>) -> Form<Duration> {
-        quantity(.time, range, SchemaParts.time).then { value, _, _ in .milliseconds(value) }
+        quantity(.time, range: range, schema: SchemaParts.time).then { value, _, _ in .milliseconds(value) }
     }
 
     /// A number of events per unit of time.
-    static let rate = quantity(.rate, 1 ... .max, SchemaParts.rate).then { events, _, _ in EventRate(perDay: events) }
+    static let rate = quantity(.rate, range: 1 ... .max, schema: SchemaParts.rate).then { events, _, _ in EventRate(perDay: events) }
 
-    private static func quantity(_ quantity: Quantity, _ range: ClosedRange<Int>, _ schema: String) -> Form<Int> {
+    private static func quantity(_ quantity: Quantity, range: ClosedRange<Int>, schema: String) -> Form<Int> {
         Form(schema) { node, reading in
             guard let value = reading.quantity(quantity, node, in: range) else { return nil }
             guard range.contains(value) else {

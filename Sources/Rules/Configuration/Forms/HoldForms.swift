@@ -5,7 +5,7 @@ internal import Plans
 
 enum HoldForms {
     /// Reports a plan that holds events without a ledger. No consent could ever arrive, so every held event would expire.
-    static func check(_ plan: ConsentPlan, _ node: Node, _ reading: Reading) {
+    static func check(_ plan: ConsentPlan, node: Node, reading: Reading) {
         guard plan.isHolding, node["ledger"] == nil, let place = node["unknown"] else { return }
         reading.fault(place, "holds events until their subjects consent, which only a ledger records, expected 'ledger' in 'consent'")
     }

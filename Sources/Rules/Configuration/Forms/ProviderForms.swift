@@ -71,16 +71,16 @@ enum ProviderForms {
         let module = description(of: node, reading)
         var delivery = module?.delivery ?? DeliveryPlan()
         if let written = node["delivery"], let form = DeliveryForm.form.read(written, reading) {
-            delivery = DeliveryForm.merge(form, written, over: delivery, limits: module?.limits, reading)
+            delivery = DeliveryForm.merge(form, node: written, over: delivery, limits: module?.limits, reading: reading)
         } else {
             DeliveryForm.lower(&delivery, to: module?.limits)
         }
-        guard let module, case .object(let rules) = module.settings else { return nil }
+        guard let module else { return nil }
         var own = node
         own.value = .object(entries.filter { !ownKeys.contains($0.key.name) })
         var isolated: IsolationPlan?
         if let written = node["isolate"] { isolated = isolation.read(written, reading) ?? nil }
-        guard let json = SettingsCheck(reading: reading).object(own, rules, alsoKnown: ownKeys) else { return nil }
+        guard let json = SettingsCheck(reading: reading).object(own, module.settings, alsoKnown: ownKeys) else { return nil }
         var plan = ProviderPlan(name: "", plugin: module.name, settings: Secret(Array(json.utf8)))
         plan.delivery = delivery
         plan.deduplicates = module.deduplicates

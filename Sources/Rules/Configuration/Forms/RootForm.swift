@@ -28,10 +28,10 @@ enum RootForm {
             Member("routes", RouteForms.routes, required: true, "What each provider gets. Every route sees every event.", into: \.routes),
         ]
     ).then { plan, node, reading in
-        EmitForms.check(plan, node, reading)
-        SourceForms.checkRoutes(plan, node, reading)
-        SourceForms.checkLedger(plan, node, reading)
-        ConsentForms.checkKeys(plan, node, reading)
+        EmitForms.check(plan, node: node, reading: reading)
+        SourceForms.checkRoutes(plan, node: node, reading: reading)
+        SourceForms.checkLedger(plan, node: node, reading: reading)
+        ConsentForms.checkKeys(plan, node: node, reading: reading)
         return plan
     }
 

@@ -195,7 +195,7 @@ enum SourceForms {
         ])
 
     /// Reports every route that a key names and the file does not have. It runs after the routes are read.
-    static func checkRoutes(_ plan: Plan, _ node: Node, _ reading: Reading) {
+    static func checkRoutes(_ plan: Plan, node: Node, reading: Reading) {
         let names = plan.routes.map(\.name)
         guard !names.isEmpty else { return }
         let shown = (node["routes"]?.items ?? []).compactMap { $0["name"]?.text }.filter { !$0.isTainted }.map(\.value)
@@ -210,7 +210,7 @@ enum SourceForms {
     }
 
     /// Reports every right to write the ledger, if the file has no ledger.
-    static func checkLedger(_ plan: Plan, _ node: Node, _ reading: Reading) {
+    static func checkLedger(_ plan: Plan, node: Node, reading: Reading) {
         guard plan.consent?.ledger == nil, node["consent"]?["ledger"] == nil else { return }
         for source in node["sources"]?.entries ?? [] {
             let places = [source.node["consent"]] + (source.node["keys"]?.entries ?? []).map { $0.node["consent"] }

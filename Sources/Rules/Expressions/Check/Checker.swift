@@ -37,13 +37,13 @@ struct Checker {
         switch node.kind {
         case .constant(let value): return Checker.type(of: value)
         case .name: return .dyn
-        case .select(let base, let name): return try select(node, base, name)
+        case .select(let base, let name): return try select(node, base: base, name: name)
         case .test(let base, let name):
-            _ = try select(node, base, name)
+            _ = try select(node, base: base, name: name)
             return .bool
-        case .index(let base, let key): return try index(node, base, key)
-        case .call(let name, let target, let arguments): return try call(node, name, target, arguments)
-        case .operation(let kind, let operands): return try operation(node, kind, operands)
+        case .index(let base, let key): return try index(node, base: base, key: key)
+        case .call(let name, let target, let arguments): return try call(node, name: name, target: target, arguments: arguments)
+        case .operation(let kind, let operands): return try operation(node, kind: kind, operands: operands)
         case .list(let elements):
             var element: Type?
             for node in elements { element = types.join(element, try infer(node)) }
@@ -142,7 +142,7 @@ struct Checker {
 
     // MARK: Members
 
-    private mutating func select(_ node: Node, _ base: Node, _ name: String) throws(ExpressionFault) -> Type {
+    private mutating func select(_ node: Node, base: Node, name: String) throws(ExpressionFault) -> Type {
         let type = types.resolve(try infer(base))
         switch type {
         case .dyn: return .dyn
@@ -156,7 +156,7 @@ struct Checker {
         }
     }
 
-    private mutating func index(_ node: Node, _ base: Node, _ key: Node) throws(ExpressionFault) -> Type {
+    private mutating func index(_ node: Node, base: Node, key: Node) throws(ExpressionFault) -> Type {
         let type = types.resolve(try infer(base))
         let keyType = types.resolve(try infer(key))
         switch type {
@@ -211,7 +211,7 @@ struct Checker {
 
     // MARK: Operators and functions
 
-    private mutating func operation(_ node: Node, _ kind: Operator, _ operands: [Node]) throws(ExpressionFault) -> Type {
+    private mutating func operation(_ node: Node, kind: Operator, operands: [Node]) throws(ExpressionFault) -> Type {
         var given: [Type] = []
         for operand in operands { given.append(types.resolve(try infer(operand))) }
         switch kind {
@@ -236,7 +236,7 @@ struct Checker {
             if case .list(let element) = given[1], given[0].isNumber && element.isNumber { return .bool }
         default: break
         }
-        if kind.isArithmetic, environment.isEvent, given.contains(.dyn) { return try arithmetic(node, kind, given) }
+        if kind.isArithmetic, environment.isEvent, given.contains(.dyn) { return try arithmetic(node, kind: kind, given: given) }
         if kind == .negate, environment.isEvent, given[0] == .dyn { return .dyn }
         if let result = resolve(kind.overloads, given) { return result }
         guard environment.isChecked else { return .dyn }
@@ -245,7 +245,7 @@ struct Checker {
     }
 
     /// Returns the type of arithmetic with a value of the event. That value can be any type of number, so a number as result is dyn.
-    private mutating func arithmetic(_ node: Node, _ kind: Operator, _ given: [Type]) throws(ExpressionFault) -> Type {
+    private mutating func arithmetic(_ node: Node, kind: Operator, given: [Type]) throws(ExpressionFault) -> Type {
         guard let result = resolve(kind.overloads, given) ?? (given.contains { $0.isNumber } ? .dyn : nil) else {
             throw ExpressionFault("\(kind.rawValue) does not take \(given[0]) and \(given[1])", at: node.place)
         }
@@ -278,7 +278,7 @@ struct Checker {
     }
 
     private mutating func call(
-        _ node: Node, _ name: String, _ target: Node?, _ arguments: [Node]
+        _ node: Node, name: String, target: Node?, arguments: [Node]
     ) throws(ExpressionFault) -> Type {
         var isMember = target != nil
         var called = name
@@ -304,11 +304,11 @@ struct Checker {
         let all = function.overloads
         if let result = resolve(all.filter { $0.isMember == isMember }, given) { return result }
         guard environment.isChecked else { return .dyn }
-        throw mismatch(node, called, all, given, isMember)
+        throw mismatch(node, name: called, all: all, given: given, isMember: isMember)
     }
 
     private func mismatch(
-        _ node: Node, _ name: String, _ all: [Function.Overload], _ given: [Type], _ isMember: Bool
+        _ node: Node, name: String, all: [Function.Overload], given: [Type], isMember: Bool
     ) -> ExpressionFault {
         let usage = all.map { overload in
             let types = overload.parameters.map(\.description)

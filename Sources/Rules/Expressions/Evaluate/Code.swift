@@ -37,7 +37,7 @@ final class Code: @unchecked Sendable {
     var declaredName = ""
     var pattern: CompiledPattern?
 
-    init(_ kind: Kind, _ node: Node, _ children: [Code] = []) {
+    init(_ kind: Kind, node: Node, children: [Code] = []) {
         self.kind = kind
         start = Int32(node.range.lowerBound)
         end = Int32(node.range.upperBound)

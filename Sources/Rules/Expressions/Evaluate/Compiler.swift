@@ -35,29 +35,29 @@ struct Compiler {
         if let meaning = node.meaning { return translate(meaning, node) }
         switch node.kind {
         case .constant(let value):
-            let code = Code(.constant, node)
+            let code = Code(.constant, node: node)
             code.constant = value
             return code
         case .name(let name, _):
-            let code = Code(.unknown, node)
+            let code = Code(.unknown, node: node)
             code.declaredName = name
             return code
         case .select(let base, let name), .test(let base, let name):
             let isTest = if case .test = node.kind { true } else { false }
             if isTest, case .member(let keys, _)? = base.meaning {
-                let code = Code(.testMember, node)
+                let code = Code(.testMember, node: node)
                 code.index = path(keys + [name])
                 return code
             }
-            let code = Code(isTest ? .test : .select, node, [try compile(base)])
+            let code = Code(isTest ? .test : .select, node: node, children: [try compile(base)])
             code.key = Array(name.utf8)
             return code
-        case .index(let base, let key): return Code(.index, node, [try compile(base), try compile(key)])
-        case .operation(let kind, let operands): return operation(kind, node, try all(operands))
-        case .list(let elements): return Code(.list, node, try all(elements))
-        case .map(let entries): return Code(.map, node, try all(entries.flatMap { [$0.key, $0.value] }))
+        case .index(let base, let key): return Code(.index, node: node, children: [try compile(base), try compile(key)])
+        case .operation(let kind, let operands): return operation(kind, node: node, operands: try all(operands))
+        case .list(let elements): return Code(.list, node: node, children: try all(elements))
+        case .map(let entries): return Code(.map, node: node, children: try all(entries.flatMap { [$0.key, $0.value] }))
         case .macro(let macro): return try translate(macro, node)
-        case .call(let name, let target, let arguments): return try call(name, target, arguments, node)
+        case .call(let name, let target, let arguments): return try call(name, target: target, arguments: arguments, node: node)
         case .message: preconditionFailure("the parser refuses messages")
         }
     }
@@ -65,44 +65,44 @@ struct Compiler {
     private mutating func translate(_ meaning: Meaning, _ node: Node) -> Code {
         switch meaning {
         case .local(let index):
-            let code = Code(.local, node)
+            let code = Code(.local, node: node)
             code.index = index
             return code
         case .member(let keys, let typeName):
-            let code = Code(.member, node)
+            let code = Code(.member, node: node)
             code.index = path(keys)
             code.typeName = typeName
             return code
         case .declared(let name):
-            let code = Code(.declared, node)
+            let code = Code(.declared, node: node)
             code.declaredName = name
             return code
         case .typeName(let name):
-            let code = Code(.constant, node)
+            let code = Code(.constant, node: node)
             code.constant = .type(name)
             return code
-        case .now: return Code(.now, node)
-        case .source: return Code(.source, node)
+        case .now: return Code(.now, node: node)
+        case .source: return Code(.source, node: node)
         case .unknown(let name):
-            let code = Code(.unknown, node)
+            let code = Code(.unknown, node: node)
             code.declaredName = name
             return code
         }
     }
 
-    private func operation(_ kind: Operator, _ node: Node, _ operands: [Code]) -> Code {
+    private func operation(_ kind: Operator, node: Node, operands: [Code]) -> Code {
         switch kind {
-        case .and: return Code(.and, node, operands)
-        case .or: return Code(.or, node, operands)
-        case .not: return Code(.not, node, operands)
-        case .conditional: return Code(.conditional, node, operands)
-        case .negate: return Code(.negate, node, operands)
-        case .equal: return Code(.equal(isNegated: false), node, operands)
-        case .unequal: return Code(.equal(isNegated: true), node, operands)
-        case .less, .lessOrEqual, .greater, .greaterOrEqual: return Code(.order(kind), node, operands)
-        case .in: return Code(.contains, node, operands)
+        case .and: return Code(.and, node: node, children: operands)
+        case .or: return Code(.or, node: node, children: operands)
+        case .not: return Code(.not, node: node, children: operands)
+        case .conditional: return Code(.conditional, node: node, children: operands)
+        case .negate: return Code(.negate, node: node, children: operands)
+        case .equal: return Code(.equal(isNegated: false), node: node, children: operands)
+        case .unequal: return Code(.equal(isNegated: true), node: node, children: operands)
+        case .less, .lessOrEqual, .greater, .greaterOrEqual: return Code(.order(kind), node: node, children: operands)
+        case .in: return Code(.contains, node: node, children: operands)
         case .add, .subtract, .multiply, .divide, .remainder:
-            let code = Code(.arithmetic(kind), node, operands)
+            let code = Code(.arithmetic(kind), node: node, children: operands)
             code.promotes = environment.isEvent && node.children.contains(where: comesFromEvent)
             return code
         }
@@ -128,14 +128,14 @@ struct Compiler {
         var children = [range]
         if let condition = macro.condition { children.append(try compile(condition)) }
         if let transform = macro.transform { children.append(try compile(transform)) }
-        let code = Code(.macro(macro.kind), node, children)
+        let code = Code(.macro(macro.kind), node: node, children: children)
         code.index = eventLocals.count - 1
         code.hasCondition = macro.condition != nil
         return code
     }
 
     private mutating func call(
-        _ name: String, _ target: Node?, _ arguments: [Node], _ node: Node
+        _ name: String, target: Node?, arguments: [Node], node: Node
     ) throws(ExpressionFault) -> Code {
         var arguments = arguments
         var isMember = target != nil
@@ -148,8 +148,8 @@ struct Compiler {
         }
         guard let function = Function.named(name),
             function.overloads.contains(where: { $0.parameters.count == arguments.count && $0.isMember == isMember })
-        else { return Code(.unknownCall, node, try all(arguments)) }
-        let code = Code(.call(function), node, try all(arguments))
+        else { return Code(.unknownCall, node: node, children: try all(arguments)) }
+        let code = Code(.call(function), node: node, children: try all(arguments))
         if function == .matches {
             usesPatterns = true
             if case .constant = code.children[1].kind, case .string(let pattern) = code.children[1].constant {
@@ -176,7 +176,7 @@ struct Compiler {
         var evaluator = Machine(limits: ExpressionLimits())
         do throws(Failure) {
             let value = try evaluator.run(code)
-            let constant = Code(.constant, node)
+            let constant = Code(.constant, node: node)
             constant.constant = value
             return constant
         } catch {

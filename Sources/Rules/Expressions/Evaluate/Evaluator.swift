@@ -75,29 +75,29 @@ public struct Evaluator: ~Copyable {
 
     /// Decides whether the condition with this index holds for the event.
     @inline(__always)
-    public mutating func decide(_ index: Int, _ event: ScannedEvent, _ around: EvaluationContext) -> Truth {
+    public mutating func decide(_ index: Int, event: ScannedEvent, around: EvaluationContext) -> Truth {
         let linked = set.linked[index]
-        return decide(linked.nodes, linked.root, index, event, around)
+        return decide(linked.nodes, at: linked.root, index: index, event: event, around: around)
     }
 
     private mutating func decide(
-        _ nodes: UnsafeMutablePointer<Quick>, _ at: Int, _ index: Int, _ event: ScannedEvent, _ around: EvaluationContext
+        _ nodes: UnsafeMutablePointer<Quick>, at: Int, index: Int, event: ScannedEvent, around: EvaluationContext
     ) -> Truth {
         let node = UnsafePointer(nodes + at)
         switch node.pointee.kind {
         case .constant: return node.pointee.isNegated ? .no : .yes
         case .and:
-            let left = decide(nodes, node.pointee.left, index, event, around)
+            let left = decide(nodes, at: node.pointee.left, index: index, event: event, around: around)
             if left == .no { return .no }
-            let right = decide(nodes, node.pointee.right, index, event, around)
+            let right = decide(nodes, at: node.pointee.right, index: index, event: event, around: around)
             return right == .no ? .no : left == .error ? .error : right
         case .or:
-            let left = decide(nodes, node.pointee.left, index, event, around)
+            let left = decide(nodes, at: node.pointee.left, index: index, event: event, around: around)
             if left == .yes { return .yes }
-            let right = decide(nodes, node.pointee.right, index, event, around)
+            let right = decide(nodes, at: node.pointee.right, index: index, event: event, around: around)
             return right == .yes ? .yes : left == .error ? .error : right
         case .not:
-            switch decide(nodes, node.pointee.left, index, event, around) {
+            switch decide(nodes, at: node.pointee.left, index: index, event: event, around: around) {
             case .no: return .yes
             case .yes: return .no
             case .error: return .error
@@ -110,14 +110,14 @@ public struct Evaluator: ~Copyable {
                 one += 1
             }
             return answer
-        case .general: return general(node.pointee.left, index, event, around)
+        case .general: return general(node.pointee.left, index: index, event: event, around: around)
         default: return Quick.look(node, event)
         }
     }
 
     @inline(never)
-    private mutating func general(_ code: Int, _ index: Int, _ event: ScannedEvent, _ around: EvaluationContext) -> Truth {
-        prepare(index, event, around)
+    private mutating func general(_ code: Int, index: Int, event: ScannedEvent, around: EvaluationContext) -> Truth {
+        prepare(index, event: event, around: around)
         do throws(Failure) {
             guard case .bool(let holds) = try machine.run(set.general[index][code]) else { return .error }
             return holds ? .yes : .no
@@ -126,7 +126,7 @@ public struct Evaluator: ~Copyable {
         }
     }
 
-    private mutating func prepare(_ index: Int, _ event: ScannedEvent, _ around: EvaluationContext) {
+    private mutating func prepare(_ index: Int, event: ScannedEvent, around: EvaluationContext) {
         machine.event = event
         machine.slots = UnsafePointer(set.linked[index].slots)
         machine.parents = UnsafePointer(set.linked[index].parents)
@@ -135,8 +135,8 @@ public struct Evaluator: ~Copyable {
     }
 
     /// Returns the value of the expression with this index. The value can point into the event.
-    public mutating func value(_ index: Int, _ event: ScannedEvent, _ around: EvaluationContext) -> Result<Value, EvaluationFault> {
-        prepare(index, event, around)
+    public mutating func value(_ index: Int, event: ScannedEvent, around: EvaluationContext) -> Result<Value, EvaluationFault> {
+        prepare(index, event: event, around: around)
         let expression = set.expressions[index]
         do throws(Failure) {
             return .success(try machine.run(expression.code))
@@ -146,8 +146,8 @@ public struct Evaluator: ~Copyable {
     }
 
     /// Appends the value as JSON to the buffer. Returns false and appends nothing if the value cannot be computed or written.
-    public mutating func write(_ index: Int, _ event: ScannedEvent, _ around: EvaluationContext, to buffer: inout ByteBuffer) -> Bool {
-        prepare(index, event, around)
+    public mutating func write(_ index: Int, event: ScannedEvent, around: EvaluationContext, to buffer: inout ByteBuffer) -> Bool {
+        prepare(index, event: event, around: around)
         let before = buffer.count
         do throws(Failure) {
             if try machine.run(set.expressions[index].code).writeJSON(to: &buffer) { return true }
@@ -157,8 +157,8 @@ public struct Evaluator: ~Copyable {
     }
 
     /// Returns why the value cannot be computed or written. It is nil if it can be.
-    public mutating func fault(_ index: Int, _ event: ScannedEvent, _ around: EvaluationContext) -> EvaluationFault? {
-        switch value(index, event, around) {
+    public mutating func fault(_ index: Int, event: ScannedEvent, around: EvaluationContext) -> EvaluationFault? {
+        switch value(index, event: event, around: around) {
         case .failure(let fault): return fault
         case .success(let value):
             var buffer = ByteBuffer()
@@ -168,8 +168,8 @@ public struct Evaluator: ~Copyable {
     }
 
     /// Returns the part of a condition that decided, and its result. If `a && b` is false, that is the side that is false.
-    public mutating func decision(_ index: Int, _ event: ScannedEvent, _ around: EvaluationContext) -> Decision {
-        prepare(index, event, around)
+    public mutating func decision(_ index: Int, event: ScannedEvent, around: EvaluationContext) -> Decision {
+        prepare(index, event: event, around: around)
         let expression = set.expressions[index]
         var code = expression.code
         let holds = truth(code).0 == .yes

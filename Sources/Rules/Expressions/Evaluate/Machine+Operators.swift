@@ -9,11 +9,11 @@ extension Machine {
 
     // MARK: Arithmetic
 
-    mutating func arithmetic(_ kind: Operator, _ a: Value, _ b: Value, _ code: Code) throws(Failure) -> Value {
+    mutating func arithmetic(_ kind: Operator, a: Value, b: Value, code: Code) throws(Failure) -> Value {
         switch (a, b) {
-        case (.int(let a), .int(let b)): return .int(try integers(kind, a, b, code))
-        case (.uint(let a), .uint(let b)): return .uint(try integers(kind, a, b, code))
-        case (.double(let a), .double(let b)): return .double(try doubles(kind, a, b, code))
+        case (.int(let a), .int(let b)): return .int(try integers(kind, a: a, b: b, code: code))
+        case (.uint(let a), .uint(let b)): return .uint(try integers(kind, a: a, b: b, code: code))
+        case (.double(let a), .double(let b)): return .double(try doubles(kind, a: a, b: b, code: code))
         case (.timestamp(let time), .duration(let duration)):
             guard kind == .add || kind == .subtract else { throw code.failure(.noOverload) }
             guard let sum = time.adding(duration, sign: kind == .add ? 1 : -1) else { throw code.failure(.overflow) }
@@ -25,7 +25,7 @@ extension Machine {
             guard let difference = a.since(b) else { throw code.failure(.overflow) }
             return .duration(difference)
         case (.duration(let a), .duration(let b)) where kind == .add || kind == .subtract:
-            return .duration(try integers(kind, a, b, code))
+            return .duration(try integers(kind, a: a, b: b, code: code))
         case (.string(let a), .string(let b)) where kind == .add:
             try make(a.bytes.count + b.bytes.count, code)
             return .string(TextValue(a.bytes + b.bytes))
@@ -39,11 +39,11 @@ extension Machine {
             return .list(.values(first + second))
         default:
             guard code.promotes, let a = a.asDouble, let b = b.asDouble else { throw code.failure(.noOverload) }
-            return .double(try doubles(kind, a, b, code))
+            return .double(try doubles(kind, a: a, b: b, code: code))
         }
     }
 
-    private func integers<T: FixedWidthInteger>(_ kind: Operator, _ a: T, _ b: T, _ code: Code) throws(Failure) -> T {
+    private func integers<T: FixedWidthInteger>(_ kind: Operator, a: T, b: T, code: Code) throws(Failure) -> T {
         let result: (T, Bool)
         switch kind {
         case .add: result = a.addingReportingOverflow(b)
@@ -60,7 +60,7 @@ extension Machine {
         return result.0
     }
 
-    private func doubles(_ kind: Operator, _ a: Double, _ b: Double, _ code: Code) throws(Failure) -> Double {
+    private func doubles(_ kind: Operator, a: Double, b: Double, code: Code) throws(Failure) -> Double {
         switch kind {
         case .add: return a + b
         case .subtract: return a - b
@@ -76,7 +76,7 @@ extension Machine {
 
     // MARK: Equality
 
-    mutating func equal(_ a: Value, _ b: Value, _ code: Code, depth: Int = 0) throws(Failure) -> Bool {
+    mutating func equal(_ a: Value, b: Value, code: Code, depth: Int = 0) throws(Failure) -> Bool {
         if let order = a.number.flatMap({ a in b.number.map { a.order($0) } }) { return order == .equal }
         switch (a, b) {
         case (.null, .null): return true
@@ -98,7 +98,7 @@ extension Machine {
             var right = Elements(b)
             while let element = try next(&left, code) {
                 guard let other = try next(&right, code) else { return false }
-                if !(try equal(element, other, code, depth: depth + 1)) { return false }
+                if !(try equal(element, b: other, code: code, depth: depth + 1)) { return false }
             }
             return try next(&right, code) == nil
         case (.map, .map):
@@ -106,8 +106,8 @@ extension Machine {
             guard try size(a, code) == size(b, code) else { return false }
             var keys = Elements(a)
             while let key = try next(&keys, code) {
-                guard let other = try find(b, key, code), let own = try find(a, key, code),
-                    try equal(own, other, code, depth: depth + 1)
+                guard let other = try find(b, key: key, code: code), let own = try find(a, key: key, code: code),
+                    try equal(own, b: other, code: code, depth: depth + 1)
                 else { return false }
             }
             return true
@@ -147,7 +147,7 @@ extension Machine {
     }
 
     /// Returns the value of a key in a map. It is nil if the map lacks the key.
-    mutating func lookup(_ map: Value, _ key: [UInt8], _ code: Code) throws(Failure) -> Value? {
+    mutating func lookup(_ map: Value, key: [UInt8], code: Code) throws(Failure) -> Value? {
         switch map {
         case .map(.entries(let entries)):
             for entry in entries {
@@ -175,17 +175,17 @@ extension Machine {
     }
 
     /// Returns the value of a key of any type. Numbers that are equal are the same key.
-    private mutating func find(_ map: Value, _ key: Value, _ code: Code) throws(Failure) -> Value? {
-        if case .string(let text) = key { return try lookup(map, text.bytes, code) }
+    private mutating func find(_ map: Value, key: Value, code: Code) throws(Failure) -> Value? {
+        if case .string(let text) = key { return try lookup(map, key: text.bytes, code: code) }
         guard case .map(.entries(let entries)) = map else { return nil }
-        for entry in entries where try equal(entry.key, key, code) { return entry.value }
+        for entry in entries where try equal(entry.key, b: key, code: code) { return entry.value }
         return nil
     }
 
-    mutating func index(_ value: Value, _ key: Value, _ code: Code) throws(Failure) -> Value {
+    mutating func index(_ value: Value, key: Value, code: Code) throws(Failure) -> Value {
         switch value {
         case .map:
-            guard let found = try find(value, key, code) else { throw code.failure(.missingKey) }
+            guard let found = try find(value, key: key, code: code) else { throw code.failure(.missingKey) }
             return found
         case .list(let list):
             let wanted: Int64
@@ -220,13 +220,13 @@ extension Machine {
         }
     }
 
-    mutating func contains(_ container: Value, _ value: Value, _ code: Code) throws(Failure) -> Bool {
+    mutating func contains(_ container: Value, value: Value, code: Code) throws(Failure) -> Bool {
         switch container {
-        case .map: return try find(container, value, code) != nil
+        case .map: return try find(container, key: value, code: code) != nil
         case .list:
             var elements = Elements(container)
             while let element = try next(&elements, code) {
-                if try equal(element, value, code) { return true }
+                if try equal(element, b: value, code: code) { return true }
             }
             return false
         default: throw code.failure(.noOverload)
@@ -241,7 +241,7 @@ extension Machine {
             case .string, .bool, .int, .uint: break
             default: throw code.children[i].failure(.noOverload)
             }
-            for entry in entries where try equal(entry.key, key, code) { throw code.children[i].failure(.duplicateKey) }
+            for entry in entries where try equal(entry.key, b: key, code: code) { throw code.children[i].failure(.duplicateKey) }
             try make(48, code)
             entries.append(MapEntry(key: key, value: try value(code.children[i + 1])))
         }

@@ -59,10 +59,10 @@ struct Machine: ~Copyable {
         case .unknown: throw code.failure(.unknownName)
         case .unknownCall: throw code.failure(.unknownFunction)
         case .select:
-            guard let found = try lookup(try value(code.children[0]), code.key, code) else { throw code.failure(.missingKey) }
+            guard let found = try lookup(try value(code.children[0]), key: code.key, code: code) else { throw code.failure(.missingKey) }
             return found
-        case .test: return .bool(try lookup(try value(code.children[0]), code.key, code) != nil)
-        case .index: return try index(try value(code.children[0]), try value(code.children[1]), code)
+        case .test: return .bool(try lookup(try value(code.children[0]), key: code.key, code: code) != nil)
+        case .index: return try index(try value(code.children[0]), key: try value(code.children[1]), code: code)
         case .and: return .bool(try joined(code, deciding: false))
         case .or: return .bool(try joined(code, deciding: true))
         case .not:
@@ -81,13 +81,13 @@ struct Machine: ~Copyable {
             default: throw code.failure(.noOverload)
             }
         case .equal(let isNegated):
-            return .bool(try equal(try value(code.children[0]), try value(code.children[1]), code) != isNegated)
+            return .bool(try equal(try value(code.children[0]), b: try value(code.children[1]), code: code) != isNegated)
         case .order(let comparison):
             let left = try value(code.children[0])
             guard let order = left.order(try value(code.children[1])) else { throw code.failure(.noOverload) }
             return .bool(order.satisfies(comparison))
-        case .contains: return .bool(try contains(try value(code.children[1]), try value(code.children[0]), code))
-        case .arithmetic(let kind): return try arithmetic(kind, try value(code.children[0]), try value(code.children[1]), code)
+        case .contains: return .bool(try contains(try value(code.children[1]), value: try value(code.children[0]), code: code))
+        case .arithmetic(let kind): return try arithmetic(kind, a: try value(code.children[0]), b: try value(code.children[1]), code: code)
         case .list:
             try make(code.children.count * 24, code)
             var values: [Value] = []
@@ -106,14 +106,14 @@ struct Machine: ~Copyable {
         guard let event, let slots else { throw code.failure(.unknownName) }
         let slot = event.slots[slots[code.index]]
         if slot.isPresent {
-            guard let value = try read(event.block, slot, code) else { throw code.failure(.text) }
+            guard let value = try self.read(event.block, slot: slot, code: code) else { throw code.failure(.text) }
             return value
         }
         if let name = code.typeName { return .type(name) }
         throw code.failure(.missingMember)
     }
 
-    private mutating func read(_ block: Bytes, _ slot: Slot, _ code: Code) throws(Failure) -> Value? {
+    private mutating func read(_ block: Bytes, slot: Slot, code: Code) throws(Failure) -> Value? {
         let span = JSONSpan(block + Int(slot.start), block + Int(slot.end))
         if span.first == UInt8(ascii: "\"") { try make(span.count, code) }
         return span.value

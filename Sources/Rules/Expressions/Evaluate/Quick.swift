@@ -215,16 +215,16 @@ extension Quick {
         let answer: Bool
         switch node.pointee.kind {
         case .equalText:
-            answer = (text.count == constant.count && isSame(text, 0, constant)) != node.pointee.isNegated
-        case .startsWith: answer = text.count >= constant.count && isSame(text, 0, constant)
-        case .endsWith: answer = text.count >= constant.count && isSame(text, text.count - constant.count, constant)
+            answer = (text.count == constant.count && isSame(text, at: 0, constant: constant)) != node.pointee.isNegated
+        case .startsWith: answer = text.count >= constant.count && isSame(text, at: 0, constant: constant)
+        case .endsWith: answer = text.count >= constant.count && isSame(text, at: text.count - constant.count, constant: constant)
         case .glob: answer = matchesGlob(text, constant)
         default: answer = firstPlace(of: UnsafeRawBufferPointer(constant), in: UnsafeRawBufferPointer(text)) != nil
         }
         return answer ? .yes : .no
     }
 
-    @inline(__always) private static func isSame(_ text: UnsafeBufferPointer<UInt8>, _ at: Int, _ constant: UnsafeBufferPointer<UInt8>)
+    @inline(__always) private static func isSame(_ text: UnsafeBufferPointer<UInt8>, at: Int, constant: UnsafeBufferPointer<UInt8>)
         -> Bool
     {
         constant.isEmpty || same(text.baseAddress! + at, constant)

@@ -42,7 +42,7 @@ public final class CompiledPattern: @unchecked Sendable {
 
     /// Returns true if the pattern matches at or after `from`. Then `spans` holds `count` pairs of begin and end: first those of the
     /// leftmost match, then those of its groups. They are -1 for a group that is not part of the match.
-    public func find(_ text: Bytes, _ length: Int, from: Int, _ spans: UnsafeMutablePointer<Int>, _ count: Int) -> Bool {
+    public func find(_ text: Bytes, length: Int, from: Int, spans: UnsafeMutablePointer<Int>, count: Int) -> Bool {
         precondition(count <= CompiledPattern.mostSpans, "too many groups")
         return library.find(handle, text, length, from, spans, Int32(count)) == 1
     }

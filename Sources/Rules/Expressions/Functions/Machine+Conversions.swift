@@ -4,7 +4,7 @@
 internal import Events
 
 extension Machine {
-    mutating func convert(_ value: Value, _ function: Function, _ code: Code) throws(Failure) -> Value {
+    mutating func convert(_ value: Value, function: Function, code: Code) throws(Failure) -> Value {
         switch (function, value) {
         case (.int, .int), (.uint, .uint), (.double, .double), (.string, .string), (.bytes, .bytes), (.bool, .bool),
             (.timestamp, .timestamp), (.duration, .duration):

@@ -6,7 +6,7 @@ internal import Glibc
 extension Machine {
     private static let mostPrecision = 100
 
-    mutating func format(_ text: [UInt8], _ arguments: [Value], _ code: Code) throws(Failure) -> [UInt8] {
+    mutating func format(_ text: [UInt8], arguments: [Value], code: Code) throws(Failure) -> [UInt8] {
         var result: [UInt8] = []
         var used = 0
         var i = 0
@@ -34,7 +34,7 @@ extension Machine {
             }
             guard used < arguments.count else { throw code.failure(.format) }
             let before = result.count
-            try write(verb, precision ?? 6, arguments[used], into: &result, code)
+            try write(verb, precision: precision ?? 6, value: arguments[used], into: &result, code: code)
             try make(result.count - before, code)
             used += 1
         }
@@ -42,7 +42,7 @@ extension Machine {
     }
 
     private mutating func write(
-        _ verb: UInt8, _ precision: Int, _ value: Value, into result: inout [UInt8], _ code: Code
+        _ verb: UInt8, precision: Int, value: Value, into result: inout [UInt8], code: Code
     ) throws(Failure) {
         switch (verb, value) {
         case (UInt8(ascii: "s"), _): try writeText(value, into: &result, code, depth: 0)
@@ -51,7 +51,7 @@ extension Machine {
         case (UInt8(ascii: "d"), .double(let number)) where !number.isFinite: result += Machine.text(number).utf8
         case (UInt8(ascii: "f"), _), (UInt8(ascii: "e"), _):
             guard let number = value.asDouble else { throw code.failure(.format) }
-            result += formatted(number, verb, precision)
+            result += formatted(number, verb: verb, precision: precision)
         case (UInt8(ascii: "b"), .bool(let value)): result.append(UInt8(ascii: value ? "1" : "0"))
         case (UInt8(ascii: "b"), .int(let number)): result += String(number, radix: 2).utf8
         case (UInt8(ascii: "b"), .uint(let number)): result += String(number, radix: 2).utf8
@@ -75,7 +75,7 @@ extension Machine {
         return bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     }
 
-    private func formatted(_ number: Double, _ verb: UInt8, _ precision: Int) -> [UInt8] {
+    private func formatted(_ number: Double, verb: UInt8, precision: Int) -> [UInt8] {
         guard number.isFinite else { return Array(Machine.text(number).utf8) }
         // The largest double has 309 digits before its point, and the precision is at most 100.
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { room in
@@ -107,7 +107,7 @@ extension Machine {
             while let key = try next(&keys, code) {
                 var entry: (key: [UInt8], value: [UInt8]) = ([], [])
                 try writeText(key, into: &entry.key, code, depth: depth + 1)
-                try writeText(try index(value, key, code), into: &entry.value, code, depth: depth + 1)
+                try writeText(try index(value, key: key, code: code), into: &entry.value, code, depth: depth + 1)
                 try make(entry.key.count + entry.value.count, code)
                 entries.append(entry)
             }

@@ -9,7 +9,7 @@ extension Machine {
         case .size: return .int(Int64(try size(first, code)))
         case .type: return .type(first.typeName)
         case .dyn: return first
-        case .int, .uint, .double, .string, .bytes, .bool, .timestamp, .duration: return try convert(first, function, code)
+        case .int, .uint, .double, .string, .bytes, .bool, .timestamp, .duration: return try convert(first, function: function, code: code)
         case .ip:
             if case .ip = first { return first }
             guard let address = IPAddress(try text(first, code).bytes) else { throw code.failure(.address) }
@@ -23,7 +23,7 @@ extension Machine {
         case .isLoopback: return .bool(try address(first, code).isLoopback)
         case .isLinkLocal: return .bool(try address(first, code).isLinkLocal)
         case .family: return .int(try address(first, code).isV4 ? 4 : 6)
-        case .inside: return .bool(try isInside(try address(first, code), try value(code.children[1]), code))
+        case .inside: return .bool(try isInside(try address(first, code), networks: try value(code.children[1]), code: code))
         case .glob:
             let pattern = try text(try value(code.children[1]), code)
             let name = try text(first, code)
@@ -36,11 +36,11 @@ extension Machine {
         case .matches: return .bool(try matches(try text(first, code), code))
         case .getFullYear, .getMonth, .getDate, .getDayOfMonth, .getDayOfWeek, .getDayOfYear, .getHours, .getMinutes, .getSeconds,
             .getMilliseconds:
-            return .int(try part(function, first, code))
+            return .int(try part(function, value: first, code: code))
         case .join: return try join(first, code)
         case .contains, .startsWith, .endsWith, .charAt, .indexOf, .lastIndexOf, .lowerAscii, .upperAscii, .replace, .split, .substring,
             .trim, .format, .quote, .reverse:
-            return try string(function, try text(first, code), code)
+            return try string(function, text: try text(first, code), code: code)
         }
     }
 
@@ -62,11 +62,11 @@ extension Machine {
         return address
     }
 
-    private mutating func isInside(_ address: IPAddress, _ networks: Value, _ code: Code) throws(Failure) -> Bool {
+    private mutating func isInside(_ address: IPAddress, networks: Value, code: Code) throws(Failure) -> Bool {
         if case .list = networks {
             var elements = Elements(networks)
             while let element = try next(&elements, code) {
-                if try isInside(address, element, code) { return true }
+                if try isInside(address, networks: element, code: code) { return true }
             }
             return false
         }
@@ -90,7 +90,7 @@ extension Machine {
         }
     }
 
-    private mutating func part(_ function: Function, _ value: Value, _ code: Code) throws(Failure) -> Int64 {
+    private mutating func part(_ function: Function, value: Value, code: Code) throws(Failure) -> Int64 {
         if case .duration(let duration) = value {
             switch function {
             case .getHours: return duration / 3_600_000_000_000

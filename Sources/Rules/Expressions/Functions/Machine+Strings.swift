@@ -3,7 +3,7 @@
 internal import CPlatform
 
 extension Machine {
-    mutating func string(_ function: Function, _ text: TextValue, _ code: Code) throws(Failure) -> Value {
+    mutating func string(_ function: Function, text: TextValue, code: Code) throws(Failure) -> Value {
         switch function {
         case .lowerAscii, .upperAscii:
             try make(text.bytes.count, code)
@@ -16,8 +16,9 @@ extension Machine {
         case .reverse:
             try make(text.bytes.count * 5, code)
             return .string(TextValue(text.scalars.reversed()))
-        case .format: return .string(TextValue(try format(text.bytes, try elements(try value(code.children[1]), code), code)))
-        case .charAt, .substring: return try slice(text, function, code)
+        case .format:
+            return .string(TextValue(try format(text.bytes, arguments: try elements(try value(code.children[1]), code), code: code)))
+        case .charAt, .substring: return try slice(text, function: function, code: code)
         default: break
         }
         let other = try self.text(try value(code.children[1]), code)
@@ -28,9 +29,9 @@ extension Machine {
         case .startsWith: return .bool(text.bytes.starts(with: other.bytes))
         case .endsWith:
             return .bool(text.bytes.count >= other.bytes.count && text.bytes.suffix(other.bytes.count).elementsEqual(other.bytes))
-        case .indexOf, .lastIndexOf: return try indexOf(text, other, isLast: function == .lastIndexOf, code)
-        case .split: return try split(text, other, code)
-        default: return try replace(text, other, code)
+        case .indexOf, .lastIndexOf: return try indexOf(text, other: other, isLast: function == .lastIndexOf, code: code)
+        case .split: return try split(text, separator: other, code: code)
+        default: return try replace(text, old: other, code: code)
         }
     }
 
@@ -65,7 +66,7 @@ extension Machine {
         return result + [UInt8(ascii: "\"")]
     }
 
-    private mutating func slice(_ text: TextValue, _ function: Function, _ code: Code) throws(Failure) -> Value {
+    private mutating func slice(_ text: TextValue, function: Function, code: Code) throws(Failure) -> Value {
         let start = try integer(try value(code.children[1]), code)
         try make(text.bytes.count * 4, code)
         let scalars = text.scalars
@@ -79,7 +80,7 @@ extension Machine {
         return .string(TextValue(scalars[Int(start)..<Int(end)]))
     }
 
-    private mutating func indexOf(_ text: TextValue, _ other: TextValue, isLast: Bool, _ code: Code) throws(Failure) -> Value {
+    private mutating func indexOf(_ text: TextValue, other: TextValue, isLast: Bool, code: Code) throws(Failure) -> Value {
         try make(text.bytes.count + other.bytes.count, code)
         let count = Int64(text.count)
         var from = isLast ? count : 0
@@ -147,7 +148,7 @@ extension Machine {
         return places
     }
 
-    private mutating func split(_ text: TextValue, _ separator: TextValue, _ code: Code) throws(Failure) -> Value {
+    private mutating func split(_ text: TextValue, separator: TextValue, code: Code) throws(Failure) -> Value {
         let most = try limit(2, code)
         if most == 0 { return .list(.values([])) }
         try make(text.bytes.count, code)
@@ -165,7 +166,7 @@ extension Machine {
         return .list(.values(parts))
     }
 
-    private mutating func replace(_ text: TextValue, _ old: TextValue, _ code: Code) throws(Failure) -> Value {
+    private mutating func replace(_ text: TextValue, old: TextValue, code: Code) throws(Failure) -> Value {
         let new = try self.text(try value(code.children[2]), code)
         let most = try limit(3, code)
         let places = try places(old.bytes, in: text.bytes, most: most, code)

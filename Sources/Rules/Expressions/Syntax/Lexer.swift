@@ -171,18 +171,18 @@ struct Lexer {
         case UInt8(ascii: "r"): value.append(13)
         case UInt8(ascii: "t"): value.append(9)
         case UInt8(ascii: "v"): value.append(11)
-        case UInt8(ascii: "x"), UInt8(ascii: "X"): try put(code(2, 16, start), isBytes, start, &value)
-        case UInt8(ascii: "u") where !isBytes: try put(code(4, 16, start), false, start, &value)
-        case UInt8(ascii: "U") where !isBytes: try put(code(8, 16, start), false, start, &value)
+        case UInt8(ascii: "x"), UInt8(ascii: "X"): try put(code(2, radix: 16, start: start), isBytes: isBytes, start: start, value: &value)
+        case UInt8(ascii: "u") where !isBytes: try put(code(4, radix: 16, start: start), isBytes: false, start: start, value: &value)
+        case UInt8(ascii: "U") where !isBytes: try put(code(8, radix: 16, start: start), isBytes: false, start: start, value: &value)
         case UInt8(ascii: "u"), UInt8(ascii: "U"): throw ExpressionFault("bytes have no \\u escapes; write \\x", at: start)
         case UInt8(ascii: "0")...UInt8(ascii: "3"):
             at -= 1
-            try put(code(3, 8, start), isBytes, start, &value)
+            try put(code(3, radix: 8, start: start), isBytes: isBytes, start: start, value: &value)
         default: throw ExpressionFault("there is no such escape; a backslash itself is written \\\\", at: start)
         }
     }
 
-    private mutating func code(_ count: Int, _ radix: UInt32, _ start: Int) throws(ExpressionFault) -> UInt32 {
+    private mutating func code(_ count: Int, radix: UInt32, start: Int) throws(ExpressionFault) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<count {
             guard let digit = hexValue(byte()), digit < radix else {
@@ -194,7 +194,7 @@ struct Lexer {
         return value
     }
 
-    private func put(_ code: UInt32, _ isBytes: Bool, _ start: Int, _ value: inout [UInt8]) throws(ExpressionFault) {
+    private func put(_ code: UInt32, isBytes: Bool, start: Int, value: inout [UInt8]) throws(ExpressionFault) {
         if isBytes {
             value.append(UInt8(truncatingIfNeeded: code))
             return

@@ -87,14 +87,14 @@ struct Parser {
             terms.append(kind == .or ? try chain(.and) : try relation())
             places.append(token.offset)
         } while try take(kind.rawValue)
-        return balanced(kind, terms[...], places)
+        return balanced(kind, terms: terms[...], places: places)
     }
 
-    private func balanced(_ kind: Operator, _ terms: ArraySlice<Node>, _ places: [Int]) -> Node {
+    private func balanced(_ kind: Operator, terms: ArraySlice<Node>, places: [Int]) -> Node {
         if terms.count == 1 { return terms[terms.startIndex] }
         let middle = terms.startIndex + (terms.count + 1) / 2
-        let left = balanced(kind, terms[..<middle], places)
-        let right = balanced(kind, terms[middle...], places)
+        let left = balanced(kind, terms: terms[..<middle], places: places)
+        let right = balanced(kind, terms: terms[middle...], places: places)
         return Node(.operation(kind, [left, right]), left.range.lowerBound..<right.range.upperBound, place: places[middle - 1])
     }
 
@@ -294,12 +294,14 @@ struct Parser {
 
     private func call(_ name: Token, target: Node?, _ arguments: [Node], from start: Int) throws(ExpressionFault) -> Node {
         let range = start..<last
-        if name.text == "has", target == nil { return try has(arguments, range, name.offset) }
-        if let target, let macro = try macro(name, target, arguments) { return Node(.macro(macro), range, place: name.offset) }
+        if name.text == "has", target == nil { return try has(arguments, range: range, place: name.offset) }
+        if let target, let macro = try macro(name, range: target, arguments: arguments) {
+            return Node(.macro(macro), range, place: name.offset)
+        }
         return Node(.call(name.text, target: target, arguments), range, place: name.offset)
     }
 
-    private func has(_ arguments: [Node], _ range: Range<Int>, _ place: Int) throws(ExpressionFault) -> Node {
+    private func has(_ arguments: [Node], range: Range<Int>, place: Int) throws(ExpressionFault) -> Node {
         guard arguments.count == 1 else { throw ExpressionFault("has takes one member: has(a.b)", at: place) }
         let argument = arguments[0]
         switch argument.kind {
@@ -316,7 +318,7 @@ struct Parser {
     }
 
     /// Returns the macro that is called. It is nil if the name is the name of a function.
-    private func macro(_ name: Token, _ range: Node, _ arguments: [Node]) throws(ExpressionFault) -> Node.Macro? {
+    private func macro(_ name: Token, range: Node, arguments: [Node]) throws(ExpressionFault) -> Node.Macro? {
         let kind: Node.Macro.Kind
         switch (name.text, arguments.count) {
         case ("all", 2): kind = .all

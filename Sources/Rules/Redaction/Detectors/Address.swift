@@ -47,7 +47,7 @@ enum Address {
         // A dot or a colon at the end of a sentence or a clause is not part of the address.
         if text[end - 1] == UInt8(ascii: ".") || text[end - 1] == UInt8(ascii: ":") && text[end - 2] != UInt8(ascii: ":") { end -= 1 }
         guard hasDigit, end - start <= longest, !text.isAlphanumeric(end) else { return nil }
-        return isAddress(text, start, end) ? end : nil
+        return isAddress(text, start: start, end: end) ? end : nil
     }
 
     private static func isPart(_ c: UInt8) -> Bool { Byte.isHex(c) || c == UInt8(ascii: ":") || c == UInt8(ascii: ".") }
@@ -65,7 +65,7 @@ enum Address {
         return false
     }
 
-    private static func isAddress(_ text: Subject, _ start: Int, _ end: Int) -> Bool {
+    private static func isAddress(_ text: Subject, start: Int, end: Int) -> Bool {
         var groups = 0
         var isShortened = false
         var i = start

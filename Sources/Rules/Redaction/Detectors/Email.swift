@@ -57,14 +57,14 @@ enum Email {
                 i += n
             }
             if i == label { return end }
-            if label > start, let last = topLevelEnd(text, label, i) { end = last }
+            if label > start, let last = topLevelEnd(text, start: label, labelEnd: i) { end = last }
             guard text[i] == UInt8(ascii: ".") else { return end }
             i += 1
         }
     }
 
     /// Returns the end of a top-level domain: two or more letters, or a name in Punycode. It is nil if the label does not begin with one.
-    private static func topLevelEnd(_ text: Subject, _ start: Int, _ labelEnd: Int) -> Int? {
+    private static func topLevelEnd(_ text: Subject, start: Int, labelEnd: Int) -> Int? {
         if labelEnd - start > 4, text[start] | 0x20 == UInt8(ascii: "x"), text[start + 1] | 0x20 == UInt8(ascii: "n"),
             text[start + 2] == UInt8(ascii: "-"), text[start + 3] == UInt8(ascii: "-")
         {

@@ -22,7 +22,7 @@ enum Phone {
                 isOpen = false
                 isClosed = true
             }
-            if !isOpen, number.isPhone, endsAt(text, i, number.hasPlus) { end = i }
+            if !isOpen, number.isPhone, endsAt(text, i: i, hasPlus: number.hasPlus) { end = i }
             let groupEnd = i
             if text[i] == UInt8(ascii: " ") || isTight(text[i]) && text[i] != UInt8(ascii: ":") { i += 1 }
             if !isOpen, text[i] == UInt8(ascii: "(") {
@@ -39,7 +39,7 @@ enum Phone {
         Byte.isHyphenOrDot(c) || c == UInt8(ascii: "/") || c == UInt8(ascii: ":")
     }
 
-    private static func endsAt(_ text: Subject, _ i: Int, _ hasPlus: Bool) -> Bool {
+    private static func endsAt(_ text: Subject, i: Int, hasPlus: Bool) -> Bool {
         hasPlus ? !text.isDigit(i) : !text.goesOn(i, by: isTight)
     }
 

@@ -29,23 +29,23 @@ public struct Masker: ~Copyable {
         replacements.removeAll()
         let sparedStart = event.slots[spared].isPresent ? Int(event.slots[spared].start) : -1
         if slots.isEmpty {
-            look(event.block, Int(event.start), Int(event.end), sparedStart)
+            look(event.block, start: Int(event.start), end: Int(event.end), spared: sparedStart)
         } else {
             var at: UInt32 = 0
-            while let slot = Spans.next(event, slots, at) {
-                look(event.block, Int(slot.start), Int(slot.end), sparedStart)
+            while let slot = Spans.next(event, slots: slots, at: at) {
+                look(event.block, start: Int(slot.start), end: Int(slot.end), spared: sparedStart)
                 at = slot.end
             }
         }
         return !replacements.isEmpty
     }
 
-    private mutating func look(_ block: Bytes, _ start: Int, _ end: Int, _ spared: Int) {
+    private mutating func look(_ block: Bytes, start: Int, end: Int, spared: Int) {
         var i = start
-        while let span = strings.next(block, &i, end) {
+        while let span = strings.next(block, i: &i, end: end) {
             if span.start == spared || span.isKey(block) { continue }
             if span.seen.contains(.escape) {
-                unescaped.decode(block, span.bodyStart, span.bodyEnd)
+                unescaped.decode(block, start: span.bodyStart, end: span.bodyEnd)
                 replaceMatches(unescaped.text, span)
             } else {
                 replaceMatches(Subject(base: block + span.bodyStart, count: span.bodyEnd - span.bodyStart), span)
@@ -57,7 +57,7 @@ public struct Masker: ~Copyable {
         let isEscaped = span.seen.contains(.escape)
         let spans = spans
         var from = 0
-        while from < text.count, mask.pattern.find(text.base, text.count, from: from, spans, spanCount) {
+        while from < text.count, mask.pattern.find(text.base, length: text.count, from: from, spans: spans, count: spanCount) {
             let (start, end) = (spans[0], spans[1])
             from = end
             if start == end {

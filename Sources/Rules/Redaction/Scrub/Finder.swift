@@ -15,7 +15,7 @@ struct Finder {
     private let starts: UnsafePointer<UInt8>
 
     /// It is nil if a text of this length with these classes of bytes cannot hold any of the kinds.
-    @inline(__always) init?(_ text: Subject, _ seen: Seen, _ kinds: SensitiveSet, _ starts: borrowing Starts) {
+    @inline(__always) init?(_ text: Subject, seen: Seen, kinds: SensitiveSet, starts: borrowing Starts) {
         guard text.count > 2 else { return nil }
         let possible = Finder.possible(seen, text.count).intersection(kinds)
         if possible.isEmpty { return nil }
@@ -57,9 +57,9 @@ struct Finder {
         if Byte.isLetter(c) { return findAtLetter(i, c) }
         if Byte.isDigit(c) { return findAtDigit(i) }
         switch c {
-        case UInt8(ascii: ":"): return kinds.contains(.ip) ? made(i, Address.end(text, i, hasColons: true), .ip) : nil
-        case UInt8(ascii: "+"), UInt8(ascii: "("): return kinds.contains(.phone) ? made(i, Phone.end(text, i), .phone) : nil
-        case UInt8(ascii: "_"), 0xc3...0xdf: return kinds.contains(.email) ? made(i, Email.end(text, i), .email) : nil
+        case UInt8(ascii: ":"): return kinds.contains(.ip) ? made(i, end: Address.end(text, i, hasColons: true), kind: .ip) : nil
+        case UInt8(ascii: "+"), UInt8(ascii: "("): return kinds.contains(.phone) ? made(i, end: Phone.end(text, i), kind: .phone) : nil
+        case UInt8(ascii: "_"), 0xc3...0xdf: return kinds.contains(.email) ? made(i, end: Email.end(text, i), kind: .email) : nil
         default: return nil
         }
     }
@@ -69,7 +69,7 @@ struct Finder {
         if kinds.contains(.email), let end = Email.end(text, i) { return Find(start: i, end: end, kind: .email) }
         if kinds.contains(.iban), let end = IBAN.end(text, i) { return Find(start: i, end: end, kind: .iban) }
         guard kinds.contains(.ip), seen.contains(.colon), Byte.isHex(c) else { return nil }
-        return made(i, Address.end(text, i, hasColons: true), .ip)
+        return made(i, end: Address.end(text, i, hasColons: true), kind: .ip)
     }
 
     private func findAtDigit(_ i: Int) -> Find? {
@@ -78,10 +78,10 @@ struct Finder {
         if kinds.contains(.ip), let end = Address.end(text, i, hasColons: seen.contains(.colon)) {
             return Find(start: i, end: end, kind: .ip)
         }
-        return kinds.contains(.phone) ? made(i, Phone.end(text, i), .phone) : nil
+        return kinds.contains(.phone) ? made(i, end: Phone.end(text, i), kind: .phone) : nil
     }
 
-    @inline(__always) private func made(_ start: Int, _ end: Int?, _ kind: Sensitive) -> Find? {
+    @inline(__always) private func made(_ start: Int, end: Int?, kind: Sensitive) -> Find? {
         end.map { Find(start: start, end: $0, kind: kind) }
     }
 }

@@ -32,7 +32,7 @@ struct Remover: ~Copyable {
     mutating func note(_ string: Int) { hits.append(string) }
 
     /// Appends the ranges to remove, in order.
-    mutating func remove(_ block: Bytes, _ start: Int, _ end: Int, _ replacements: inout Replacements) {
+    mutating func remove(_ block: Bytes, start: Int, end: Int, replacements: inout Replacements) {
         levels.removeAll(keepingCapacity: true)
         var hit = 0
         var valueEnd = start
@@ -43,7 +43,7 @@ struct Remover: ~Copyable {
                 let stringEnd = Remover.stringEnd(block, i)
                 let isHit = hit < hits.count && hits[hit] == i
                 if isHit { hit += 1 }
-                read(i, stringEnd, isHit, &replacements)
+                read(i, end: stringEnd, isHit: isHit, replacements: &replacements)
                 i = stringEnd
                 valueEnd = i
                 continue
@@ -59,13 +59,13 @@ struct Remover: ~Copyable {
         }
     }
 
-    private mutating func read(_ start: Int, _ end: Int, _ isHit: Bool, _ replacements: inout Replacements) {
+    private mutating func read(_ start: Int, end: Int, isHit: Bool, replacements: inout Replacements) {
         let top = levels.count - 1
         if levels[top].isList {
             if isHit { replacements.append(start, end, text: null, count: 4) }
         } else if levels[top].isKeyNext {
             // The previous member is removed up to this one.
-            if levels[top].goes { replace(levels[top].key, start, &replacements) }
+            if levels[top].goes { replace(levels[top].key, end: start, replacements: &replacements) }
             if levels[top].first == 0 { levels[top].first = start }
             levels[top].key = start
             levels[top].goes = isHit
@@ -84,11 +84,11 @@ struct Remover: ~Copyable {
 
     private mutating func close(_ valueEnd: Int, _ replacements: inout Replacements) {
         let level = levels.removeLast()
-        if level.goes { replace(level.kept > 0 ? level.kept : level.first, valueEnd, &replacements) }
+        if level.goes { replace(level.kept > 0 ? level.kept : level.first, end: valueEnd, replacements: &replacements) }
     }
 
     /// Removes a range, together with the replacements inside it.
-    private func replace(_ start: Int, _ end: Int, _ replacements: inout Replacements) {
+    private func replace(_ start: Int, end: Int, replacements: inout Replacements) {
         replacements.removeLast(from: start)
         replacements.append(start, end, text: 0, count: 0)
     }

@@ -50,40 +50,42 @@ public struct Scrubber: ~Copyable {
         keys = 0
         let sparedStart = event.slots[spared].isPresent ? Int(event.slots[spared].start) : -1
         if slots.isEmpty {
-            look(event.block, Int(event.start), Int(event.end), sparedStart)
+            look(event.block, start: Int(event.start), end: Int(event.end), spared: sparedStart)
         } else {
             var at: UInt32 = 0
-            while let slot = Spans.next(event, slots, at) {
-                look(event.block, Int(slot.start), Int(slot.end), sparedStart)
+            while let slot = Spans.next(event, slots: slots, at: at) {
+                look(event.block, start: Int(slot.start), end: Int(slot.end), spared: sparedStart)
                 at = slot.end
             }
         }
-        if action == .drop, !found.isEmpty { remover.remove(event.block, Int(event.start), Int(event.end), &replacements) }
+        if action == .drop, !found.isEmpty {
+            remover.remove(event.block, start: Int(event.start), end: Int(event.end), replacements: &replacements)
+        }
         return !found.isEmpty
     }
 
-    private mutating func look(_ block: Bytes, _ start: Int, _ end: Int, _ spared: Int) {
+    private mutating func look(_ block: Bytes, start: Int, end: Int, spared: Int) {
         var i = start
-        while let span = strings.next(block, &i, end) {
+        while let span = strings.next(block, i: &i, end: end) {
             if span.seen.contains(.escape) {
-                lookAtEscaped(block, span, spared)
+                lookAtEscaped(block, span: span, spared: spared)
             } else {
                 let text = Subject(base: block + span.bodyStart, count: span.bodyEnd - span.bodyStart)
-                guard let finder = Finder(text, span.seen, kinds, starts), span.start != spared else { continue }
-                take(finder, block, span)
+                guard let finder = Finder(text, seen: span.seen, kinds: kinds, starts: starts), span.start != spared else { continue }
+                take(finder, block: block, span: span)
             }
             if action == .reject, !found.isEmpty { return }
         }
     }
 
-    @inline(never) private mutating func lookAtEscaped(_ block: Bytes, _ span: StringSpan, _ spared: Int) {
+    @inline(never) private mutating func lookAtEscaped(_ block: Bytes, span: StringSpan, spared: Int) {
         guard span.start != spared else { return }
-        unescaped.decode(block, span.bodyStart, span.bodyEnd)
-        guard let finder = Finder(unescaped.text, strings.seen(unescaped.text), kinds, starts) else { return }
-        take(finder, block, span)
+        unescaped.decode(block, start: span.bodyStart, end: span.bodyEnd)
+        guard let finder = Finder(unescaped.text, seen: strings.seen(unescaped.text), kinds: kinds, starts: starts) else { return }
+        take(finder, block: block, span: span)
     }
 
-    private mutating func take(_ finder: Finder, _ block: Bytes, _ span: StringSpan) {
+    private mutating func take(_ finder: Finder, block: Bytes, span: StringSpan) {
         var find = finder.next(0)
         guard find != nil else { return }
         switch action {
