@@ -56,4 +56,31 @@ struct IsolationTests {
         #expect(run.nextOutput() == "")
         run.process.waitUntilExit()
     }
+
+    private func hanging(deadline: String) -> String {
+        #"{"providers":{"out":{"plugin":"hostile","isolate":true,"delivery":{"deadline":"\#(deadline)","batch":{"wait":"1ms"}}}},"#
+            + #""routes":[{"to":["out"]}]}"#
+    }
+
+    @Test("the process of a module that hangs past its deadline is ended, and its events are sent again to another process")
+    func hangs() throws {
+        let yard = try Yard(routes: hanging(deadline: "200ms"))
+        try yard.compile("hostile")
+        let result = try yard.run(["run", "--stats", "text"], environment: yard.moduleFolder, input: "{\"do\":\"hang\"}\n")
+        #expect(result.code == 0, "\(result.errors)")
+        #expect(result.errors.contains("out: the process of the module hostile gave no answer within 200ms and was ended"))
+        #expect(result.errors.contains("provider out: 1 taken: 1 delivered"))
+    }
+
+    @Test("a reload applies another deadline to an isolated module")
+    func changedDeadline() throws {
+        let yard = try Yard(routes: hanging(deadline: "1h"))
+        try yard.compile("hostile")
+        let run = try yard.startRouter(environment: yard.moduleFolder)
+        try yard.write(hanging(deadline: "200ms"), to: "routes.json")
+        #expect(try yard.command("reload").text == "routes.json was loaded: changed out\n")
+        let result = run.finish(feeding: Data("{\"do\":\"hang\"}\n".utf8))
+        #expect(result.code == 0, "\(result.errors)")
+        #expect(result.errors.contains("out: the process of the module hostile gave no answer within 200ms and was ended"))
+    }
 }

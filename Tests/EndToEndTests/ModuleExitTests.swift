@@ -8,13 +8,8 @@ import Testing
 /// A yard whose module folder contains the module exits.c.
 private struct Shop {
     let yard: Yard
-    private static let modules = String(#filePath.dropLast("EndToEndTests/ModuleExitTests.swift".count)) + "PluginHostTests/Modules"
-    private static let header =
-        String(#filePath.dropLast("Tests/EndToEndTests/ModuleExitTests.swift".count)) + "Sources/Kits/CSwitchyardPlugin/include"
-
     init(_ where: String, _ bad: String = "", queue: String = "") throws {
         yard = try Yard(routes: Shop.routes(`where`, bad, queue: queue))
-        try FileManager.default.createDirectory(atPath: yard.path("modules"), withIntermediateDirectories: false)
         try build()
     }
 
@@ -28,18 +23,9 @@ private struct Shop {
 
     var file: String { yard.path("modules/exits.so") }
 
-    func build(_ options: String...) throws {
-        let compiler = Process()
-        compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        compiler.arguments =
-            ["cc", "-shared", "-fPIC", "-pthread", "-I", Shop.header, Shop.modules + "/exits.c", "-o", file + ".new"] + options
-        try compiler.run()
-        compiler.waitUntilExit()
-        try #require(compiler.terminationStatus == 0)
-        rename(file + ".new", file)
-    }
+    func build(_ options: String...) throws { try yard.compile("exits", options) }
 
-    var environment: [String: String] { ["SWITCHYARD_PLUGINS": yard.path("modules")] }
+    var environment: [String: String] { yard.moduleFolder }
 
     func run(_ arguments: [String] = [], input: String = "") throws -> Result {
         try yard.run(arguments, environment: environment, input: input)

@@ -28,10 +28,10 @@ extension Yard {
     func command(_ words: String...) throws -> Result { try run(words + ["--state", path("state")]) }
 
     /// Starts a router and waits for its control socket.
-    func startRouter(_ arguments: [String] = []) throws -> Run {
+    func startRouter(_ arguments: [String] = [], environment: [String: String] = [:]) throws -> Run {
         // A killed router leaves its socket behind.
         unlink(path("state/control.sock"))
-        let run = try start(["run"] + arguments)
+        let run = try start(["run"] + arguments, environment: environment)
         waitUntil("the control socket") { access(path("state/control.sock"), F_OK) == 0 }
         return run
     }

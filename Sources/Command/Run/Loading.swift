@@ -19,8 +19,6 @@ enum Loading {
     static func runnable(_ file: String, _ catalog: ModuleFolders, http: ListenAddress? = nil) throws -> Plan {
         var plan = try plan(file, catalog)
         if let http { plan.listen(at: http) }
-        // The host of an isolated module enforces the deadline itself, since it can end the process. So the lane has no deadline.
-        for index in plan.providers.indices where plan.providers[index].isolation != nil { plan.providers[index].delivery.deadline = .zero }
         return plan
     }
 

@@ -54,7 +54,7 @@ public final class GenerationFactory: Sendable {
             return (state.destinations, state.random.next())
         }
         let lane = Lane(
-            name: provider.name, provider: slot, plan: provider.delivery, concurrency: outlet.concurrency, routes: names,
+            name: provider.name, provider: slot, plan: provider.laneDelivery, concurrency: outlet.concurrency, routes: names,
             store: outlet.store, deadLetters: deadLetters, clock: clock, random: RandomSource(seed: seed), watchdog: watchdog,
             check: check, news: news)
         return Destination(index: index, lane: lane, slot: slot)

@@ -149,12 +149,12 @@ extension Router {
             let destination = destinations[index]
             switch changes.providers[index] {
             case .kept(let isTuned):
-                if isTuned { destination.lane.adopt(provider.delivery, concurrency: nil, isNewProvider: false) }
+                if isTuned { destination.lane.adopt(provider.laneDelivery, concurrency: nil, isNewProvider: false) }
             case .changed:
                 let outlet = outlets[index]!
-                let deadline = provider.delivery.deadline
+                let deadline = provider.laneDelivery.deadline
                 destination.slot.change(to: outlet.provider, within: deadline > .zero ? min(Router.grace, deadline / 2) : Router.grace)
-                destination.lane.adopt(provider.delivery, concurrency: outlet.concurrency, isNewProvider: true)
+                destination.lane.adopt(provider.laneDelivery, concurrency: outlet.concurrency, isNewProvider: true)
             case .added: destination.lane.start()
             }
         }
@@ -179,7 +179,9 @@ extension Router {
 extension ProviderPlan {
     /// Returns true if both can have the same instance.
     fileprivate func isSameInstance(as other: ProviderPlan) -> Bool {
+        // The process of an isolated module enforces the deadline, and it learns the deadline when it is made.
         plugin == other.plugin && settings.bytes == other.settings.bytes && isolation == other.isolation
+            && (isolation == nil || delivery.deadline == other.delivery.deadline)
     }
 }
 

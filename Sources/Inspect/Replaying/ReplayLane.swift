@@ -90,7 +90,7 @@ final class ReplayLane: @unchecked Sendable {
         deadline = options.clock.now() + options.patience
         let state = Monitor(State())
         self.state = state
-        var delivery = plan.delivery
+        var delivery = plan.laneDelivery
         // The lane needs no queue on disk, since its letters stay in their file until they are taken.
         delivery.queue.disk = nil
         delivery.queue.full = .block

@@ -311,6 +311,14 @@ public struct ProviderPlan: Sendable {
         self.plugin = plugin
         self.settings = settings
     }
+
+    /// How its lane delivers. The host of an isolated module enforces the deadline itself, since it can end the process. So the lane has none.
+    public var laneDelivery: DeliveryPlan {
+        guard isolation != nil else { return delivery }
+        var plan = delivery
+        plan.deadline = .zero
+        return plan
+    }
 }
 
 /// The limits and the environment of the process of an isolated module.
