@@ -1,4 +1,4 @@
-// `ip`: of an address only the network stays. What is no address is dropped.
+// `ip`: keeps only the network part of an address. A value that is not an address is dropped.
 
 internal import Events
 internal import Glibc
@@ -24,7 +24,7 @@ final class AddressChange: Changing {
             AddressChange.clear(&bytes, from: v4, to: 32)
         } else if inet_pton(AF_INET6, text, &bytes) == 1 {
             family = AF_INET6
-            // An address of version 4 in the clothes of version 6.
+            // An IPv4 address that is written as an IPv6 address counts as IPv4.
             let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff
             AddressChange.clear(&bytes, from: isMapped ? 96 + v4 : v6, to: 128)
         } else {

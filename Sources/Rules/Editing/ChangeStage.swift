@@ -1,12 +1,12 @@
-// Operations that make another value of a member's own, each a `Changing`.
+// Runs the operations that compute a member's new value from its old one. Each operation is a `Changing`.
 
 internal import Events
 internal import Redaction
 
-/// What becomes of one value, which is neither absent nor null.
+/// An operation that changes one value. The value is neither absent nor null.
 protocol Changing: AnyObject {
     func change(_ value: ByteRun, slot: Int, event: ScannedEvent, into out: inout Replacements) -> ValueOutcome
-    /// Told the slots of the fields and the trie that they stand in.
+    /// Called once before the first event, with the stage's fields and the trie that contains them.
     func prepare(_ paths: PathTrie, _ fields: [MemberPath])
 }
 
@@ -16,9 +16,9 @@ extension Changing {
 
 enum ValueOutcome {
     case unchanged
-    /// The new value was put.
+    /// The new value was written to the replacements.
     case put
-    /// The member goes.
+    /// The member is dropped.
     case drop
 }
 
@@ -54,7 +54,7 @@ final class ChangeStage: Stage {
         return replacements.isEmpty ? .unchanged : .changed
     }
 
-    /// The fields that are there, as they follow one another.
+    /// Fills `order` with the fields that are present, in the order of the event.
     private func sort(_ event: ScannedEvent) {
         order.removeAll(keepingCapacity: true)
         for (number, field) in fields.enumerated() where event.slot(field).isPresent {
@@ -65,7 +65,8 @@ final class ChangeStage: Stage {
     }
 }
 
-/// Neighbours that go together: from the first of them up to what follows the last, or from the comma before them on.
+/// Adjacent members that are dropped together. The range ends at the next member.
+/// If no member follows, it begins at the comma before the run.
 private struct DropRun {
     private var range: (start: Int, end: Int)?
 
@@ -78,7 +79,7 @@ private struct DropRun {
                 return
             }
             own.start = before.start
-            // The last of its object goes with the comma before the first of the run.
+            // If the run ends its object, the comma before the run is dropped too.
             if skipSpace(event.block + Int(slot.end))[0] != UInt8(ascii: ",") {
                 var at = before.start - 1
                 while event.block[at] <= 0x20 { at -= 1 }

@@ -1,4 +1,5 @@
-// `set` with an expression, and `default`: one member gets a value. An expression without one leaves the event as it is, and is counted.
+// Sets one member, for `set` with an expression and for `default`. If the expression has no value, the event stays as it is and the error
+// is counted.
 
 internal import Events
 internal import Expressions

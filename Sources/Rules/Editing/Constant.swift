@@ -1,5 +1,5 @@
-// A constant of `set`, while the plan is compiled: as much of a JSON value as later transforms of the same route can
-// reach into. Objects are taken apart; everything else stays as it was written.
+// A constant of `set` while the plan is compiled. Later transforms of the same route can change its members. Objects are parsed;
+// every other value stays as it is written.
 
 internal import Events
 
@@ -7,16 +7,16 @@ public indirect enum Constant {
     case object([(key: [UInt8], value: Constant)])
     case text([UInt8])
 
-    /// From JSON text that the configuration has checked.
+    /// Parses JSON text that the configuration has checked.
     public init(json: String) {
         var parser = ConstantParser(bytes: Array(json.utf8))
         self = parser.parse()
     }
 
-    /// On one line, without spaces around the members of objects.
+    /// The JSON text on one line, without spaces around the members of objects.
     public var json: [UInt8] {
         switch self {
-        // A line break can only be a space between two tokens: inside a string it would have been escaped.
+        // A line break can only stand between two tokens, because a string must escape it.
         case .text(let bytes): return bytes.map { $0 == 0x0a || $0 == 0x0d ? 0x20 : $0 }
         case .object(let members):
             var out: [UInt8] = [UInt8(ascii: "{")]
@@ -28,7 +28,7 @@ public indirect enum Constant {
         }
     }
 
-    /// A key in quotes, with its colon.
+    /// Returns the key in quotes, with its colon.
     public static func member(_ key: [UInt8]) -> [UInt8] {
         var out: [UInt8] = [UInt8(ascii: "\"")]
         for byte in key {
@@ -82,7 +82,7 @@ public indirect enum Constant {
         self = .object(members)
     }
 
-    /// What the hash of this value is; null stays.
+    /// Returns the hash of this value. Null stays null.
     public func digest(_ key: HMACKey) -> Constant {
         let bytes = json
         if bytes == Array("null".utf8) { return self }
@@ -127,7 +127,7 @@ private struct ConstantParser {
         return take(UInt8(ascii: "}")) ? .object(members) : nil
     }
 
-    /// The decoded key; one with a lone surrogate, which no path can name, stays as it is written.
+    /// Returns the decoded key. A key with a lone surrogate stays as it is written, because no path can name it.
     private mutating func string() -> [UInt8]? {
         let start = at
         guard skipString() else { return nil }
@@ -147,7 +147,7 @@ private struct ConstantParser {
         return at <= bytes.count
     }
 
-    /// A value that is not an object: up to what ends it in the object around.
+    /// Returns a value that is not an object. It ends at the next comma or closing bracket around it.
     private mutating func other() -> Constant? {
         skip()
         let start = at

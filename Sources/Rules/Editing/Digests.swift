@@ -1,9 +1,10 @@
-// The keyed hashes of one event's members, each computed at most once, however many routes want it.
+// Holds the keyed hashes of one event's members. One `Digests` computes the hash of a member at most once per event and key, so routes can
+// share it. The hash of an edited value is computed each time.
 
 public import Events
 
 public struct Digests: ~Copyable {
-    /// Sixty-four digits in their quotes.
+    /// The number of bytes of a digest: 64 digits and two quotes.
     public static let length = 66
 
     private let rules: UnsafeBufferPointer<DigestRule>
@@ -11,10 +12,10 @@ public struct Digests: ~Copyable {
     private let texts: UnsafeMutablePointer<UInt8>
     private let turns: UnsafeMutablePointer<UInt64>
     private var decoder = Decoder()
-    /// Whether a value that looks like a digest is one, and stays.
+    /// True if a value that looks like a digest is not hashed again.
     private let keepsDigests: Bool
 
-    /// `rooms`: how many digests of edited values there are besides.
+    /// `rooms` is the number of additional digests, those of edited values.
     public init(_ rules: UnsafeBufferPointer<DigestRule>, keys: UnsafeBufferPointer<HMACKey>, rooms: Int, keepsDigests: Bool = false) {
         self.keepsDigests = keepsDigests
         self.rules = rules
@@ -31,7 +32,7 @@ public struct Digests: ~Copyable {
         turns.deallocate()
     }
 
-    /// The digest, in quotes, of a member that is present and not null. `turn` tells one event from another.
+    /// Returns the digest, in quotes, of a member that is present and not null. `turn` identifies the event and must not be 0.
     @inline(__always) public mutating func text(_ index: Int, event: ScannedEvent, turn: UInt64) -> ByteRun {
         if turns[index] != turn {
             turns[index] = turn
@@ -40,14 +41,14 @@ public struct Digests: ~Copyable {
         return ByteRun(base: Bytes(texts + index * Digests.length), count: Digests.length)
     }
 
-    /// The digest, in quotes, of a value that was edited before; good until the next one for the same room.
+    /// Returns the digest, in quotes, of an edited value. It is valid until the next call with the same `room`.
     public mutating func write(_ value: ByteRun, key: Int, aside room: Int) -> ByteRun {
         let index = rules.count + room
         write(value, key: key, at: index)
         return ByteRun(base: Bytes(texts + index * Digests.length), count: Digests.length)
     }
 
-    /// Sixty-four small hex digits in quotes.
+    /// Returns true if the value is 64 lower-case hex digits in quotes.
     private static func isDigest(_ value: ByteRun) -> Bool {
         guard value.count == length, value.base[0] == UInt8(ascii: "\"") else { return false }
         for at in 1...64 {
@@ -57,7 +58,7 @@ public struct Digests: ~Copyable {
         return true
     }
 
-    /// Writes the digits between their quotes.
+    /// Writes the digest of the value to the text at `index`, between the quotes.
     private mutating func write(_ value: ByteRun, key: Int, at index: Int) {
         if keepsDigests, Digests.isDigest(value) {
             (texts + index * Digests.length).update(from: value.base, count: Digests.length)
@@ -68,8 +69,8 @@ public struct Digests: ~Copyable {
 }
 
 extension Decoder {
-    /// What is hashed of a value: a string's text, or what stands between its quotes when that is no text for a lone
-    /// surrogate; of every other value its bytes as written.
+    /// Returns the bytes of a value that are hashed. For a string, these are its decoded text, or the bytes between its quotes if a
+    /// lone surrogate prevents decoding. For every other value, these are its bytes as written.
     @inline(__always) public mutating func message(of value: ByteRun) -> ByteRun {
         guard value.base[0] == UInt8(ascii: "\"") else { return value }
         let inside = ByteRun(base: value.base + 1, count: value.count - 2)

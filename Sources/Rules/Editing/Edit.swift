@@ -1,5 +1,5 @@
-// What becomes of each member, compiled to a flat list that the editor walks: one edit for each member that is touched,
-// the edits of an object's members side by side.
+// Compiles the fates of members to a flat list of edits for the editor. There is one edit for each member that is changed. The edits of
+// an object's members are adjacent.
 
 public import Events
 public import Plans
@@ -9,30 +9,30 @@ public struct Edit: BitwiseCopyable {
         case drop
         /// Its value becomes `value`.
         case constant
-        /// Its members are edited; when it is no object and must be one, it becomes `value`.
+        /// Its members are edited. If it is not an object but must be one, it becomes `value`.
         case object
         /// Its value becomes its digest, shared by all routes.
         case digest
-        /// Its value becomes the digest of what the edit at `first` makes of it.
+        /// Its value becomes the digest of the value that the edit at `first` produces.
         case digestOfEdit
     }
 
     let kind: Kind
     let slot: Int
-    /// The edits of its members, as a range of the list.
+    /// The index of the first edit of its members. `count` is the number of these edits.
     var first = 0
     var count = 0
-    /// Whether one of its members may have to be added.
+    /// True if one of its members may have to be added.
     var adds = false
-    /// Stands among the edits of an object that is further out than its own, since that one has nothing else to do.
+    /// True if it is listed with the edits of an outer object, because its own object is not changed otherwise.
     var isDeeper = false
-    /// What is added when the event lacks it: `,"key":value`; empty: nothing.
+    /// The text that is added if the event lacks the member: `,"key":value`. It is empty if nothing is added.
     var member = ByteRun(base: Bytes(bitPattern: 1)!, count: 0)
-    /// The value in `member`.
+    /// The value part of `member`.
     var value = ByteRun(base: Bytes(bitPattern: 1)!, count: 0)
-    /// For a digest, its index in the editor; for the digest of an edit, the key's.
+    /// The index of the digest in the editor. For the digest of an edit, it is the index of the key.
     var digest = 0
-    /// For the digest of an edit, its place among these.
+    /// The index of this digest among the digests of edits.
     var room = 0
 
     /// The member without the comma.
@@ -52,9 +52,9 @@ public struct EditCompiler {
     public let keys: UnsafeBufferPointer<HMACKey>
     public private(set) var edits: [Edit] = []
     public private(set) var digests: [DigestRule] = []
-    /// How many digests of edits there are.
+    /// The number of digests of edits.
     public private(set) var rooms = 0
-    /// The most bytes that any event can gain, by the edit of its root.
+    /// The most bytes that any event can gain, indexed by the root edit.
     public private(set) var growth: [Int] = []
 
     public init(paths: PathTrie, keys: UnsafeBufferPointer<HMACKey>, store: Store) {
@@ -63,7 +63,7 @@ public struct EditCompiler {
         self.store = store
     }
 
-    /// The index of the edit of the whole event; -1 when nothing is edited.
+    /// Compiles the fate of a whole event. Returns the index of its root edit, or -1 if nothing is edited.
     public mutating func add(_ fate: MemberFate) -> Int {
         guard case .kept(let members) = fate, !fate.isUntouched else { return -1 }
         let root = edits.count
@@ -75,8 +75,8 @@ public struct EditCompiler {
         return root
     }
 
-    /// Compiles the members of the object at `index`, side by side. What is touched deeper in an object that is there
-    /// for nothing else stands among them: whether that object is there shows by its members.
+    /// Compiles the members of the object at `index` to adjacent edits. If an inner object does not have to exist, the edits of
+    /// its members are listed here too. They need no edit of that object, because a member is present only if its object is.
     private mutating func fill(_ index: Int, members: MemberFate.Members, at path: [[UInt8]], growth: inout Int) {
         let touched = EditCompiler.touched(members, at: path)
         let first = edits.count
@@ -93,7 +93,7 @@ public struct EditCompiler {
     private static func touched(_ members: MemberFate.Members, at path: [[UInt8]]) -> [(path: [[UInt8]], fate: MemberFate)] {
         members.list.filter { !$0.fate.isUntouched }.flatMap { member in
             let own = path + [member.key]
-            // Nothing in an object that is not forced is ever added.
+            // No member is ever added to an object that is not forced.
             if case .kept(let inner) = member.fate, !inner.isForced { return touched(inner, at: own) }
             return [(own, member.fate)]
         }
@@ -138,7 +138,7 @@ public struct EditCompiler {
 }
 
 extension TransformPlan {
-    /// The members that it names.
+    /// The members that the transform names.
     public var paths: [Path] {
         switch self {
         case .drop(let paths), .hash(let paths, _): paths
@@ -147,6 +147,6 @@ extension TransformPlan {
         }
     }
 
-    /// Whether it is more than can be folded.
+    /// True if the transform cannot be folded.
     public var isStep: Bool { if case .step = self { true } else { false } }
 }

@@ -1,15 +1,14 @@
-// Writes the edited copy of an event: runs of its own bytes, and between them what the edits put in their place.
-// What no edit touches is copied byte for byte. A member that is dropped goes with its comma and the spaces up to the
-// next member; a member that is added stands behind the last one that stays.
+// Writes the edited copy of an event. It copies the bytes that no edit changes as they are, and inserts the new text of each edit between
+// them. A dropped member loses its comma and the spaces up to the next member. An added member follows the last member that is kept.
 
 public import Events
 
-/// Copies runs of an event and notes where its message id comes to lie. There are `Words.slack` bytes of room behind
-/// all that is written.
+/// Copies runs of an event and records where its message id is in the copy. The caller provides `Words.slack` bytes of memory after
+/// everything that is written.
 public struct EditWriter {
     public let block: Bytes
     public var out: UnsafeMutablePointer<UInt8>
-    /// Where the message id begins in the block; UInt32.max: nobody asks.
+    /// The offset of the message id in the block. It is UInt32.max if the position is not needed.
     public let id: UInt32
     public var idAt: UnsafeMutablePointer<UInt8>?
 
@@ -27,7 +26,7 @@ public struct EditWriter {
 
     @inline(__always) public mutating func put(_ text: ByteRun) { put(text.base, text.count) }
 
-    /// Behind the text, as behind a block, a store's text and a digest, slack can be read.
+    /// Copies the text. `Words.slack` bytes after it must be readable, as they are after a block, a text of a store and a digest.
     @inline(__always) private mutating func put(_ text: Bytes, _ count: Int) {
         Words.copy(text, to: out, count)
         out += count
@@ -40,13 +39,13 @@ public struct EditWriter {
 }
 
 public struct Editor: ~Copyable {
-    /// What becomes of one stretch of the event.
+    /// The edit of one range of the event.
     private struct Splice: BitwiseCopyable {
-        /// Of a member that is dropped, its key; else the value, or the place where a member is added.
+        /// The offset of the key of a dropped member, of the value that is replaced, or of the place where a member is added.
         var start: UInt32
         var end: UInt32
         var text: Bytes
-        /// -1: the member is dropped.
+        /// The number of bytes of `text`. It is -1 if the member is dropped.
         var count: Int
 
         @inline(__always) init(drop slot: Slot) {
@@ -69,7 +68,7 @@ public struct Editor: ~Copyable {
     private let edits: UnsafeBufferPointer<Edit>
     private let gains: UnsafeBufferPointer<Int>
     private var digests: Digests
-    /// The splices of one event in its order. An edit makes one at most.
+    /// The splices of one event, in the order of the event. An edit makes at most one splice.
     private let splices: UnsafeMutablePointer<Splice>
 
     public init(edits: UnsafeBufferPointer<Edit>, growth: UnsafeBufferPointer<Int>, digests: consuming Digests) {
@@ -81,19 +80,19 @@ public struct Editor: ~Copyable {
 
     deinit { splices.deallocate() }
 
-    /// The most bytes that an event can gain by the edits from the root at this index; -1: nothing is edited.
+    /// Returns the most bytes that an event can gain by the edits from the root at this index. The root -1 edits nothing.
     @inline(__always) public func growth(_ root: Int) -> Int { root < 0 ? 0 : gains[root] }
 
-    /// Writes the event, edited from the root at index `root`, to the writer, which has room for it.
+    /// Writes the event to the writer with the edits from the root at index `root`. The writer must have enough memory for it.
     public mutating func write(_ event: ScannedEvent, root: Int, turn: UInt64, to writer: inout EditWriter) {
         var count = 0
         gather(root, event: event, turn: turn, splices: splices, count: &count)
         emit(event, start: event.start, end: event.end, splices: splices, count: count, writer: &writer)
     }
 
-    // MARK: - What is to be done
+    // MARK: - Gathering splices
 
-    /// Adds the splices of an object's members to the list, which stays in the order of the event.
+    /// Inserts the splices of an object's members into the list, which stays in the order of the event.
     private mutating func gather(
         _ index: Int, event: ScannedEvent, turn: UInt64, splices: UnsafeMutablePointer<Splice>, count: inout Int
     ) {
@@ -140,7 +139,7 @@ public struct Editor: ~Copyable {
         count += 1
     }
 
-    /// Adds the members that the event lacks behind the last one that stays.
+    /// Adds the members that the event lacks after the last member of their object.
     @inline(__always) private func add(
         _ edit: UnsafePointer<Edit>, event: ScannedEvent, hasMembers: Bool, splices: UnsafeMutablePointer<Splice>,
         count: inout Int
@@ -158,7 +157,8 @@ public struct Editor: ~Copyable {
         }
     }
 
-    /// A rare case: a member is edited and then hashed. The edited value is written aside first.
+    /// Returns the digest of a member that is edited and then hashed, which is rare. The edited value is first written to a temporary
+    /// buffer.
     @inline(never) private mutating func digestOfEdit(
         _ index: Int, slot: Slot, event: ScannedEvent, turn: UInt64, splices: UnsafeMutablePointer<Splice>
     ) -> ByteRun {
@@ -181,7 +181,7 @@ public struct Editor: ~Copyable {
         return digests.write(ByteRun(base: Bytes(room), count: aside.out - room), key: edit.digest, aside: edit.room)
     }
 
-    /// The most bytes that an edit adds.
+    /// Returns the most bytes that an edit adds.
     private func growth(of edit: Edit) -> Int {
         var sum = edit.member.count + Digests.length
         guard edit.kind == .object || edit.kind == .digestOfEdit else { return sum }
@@ -190,9 +190,9 @@ public struct Editor: ~Copyable {
         return sum
     }
 
-    // MARK: - Doing it
+    // MARK: - Applying splices
 
-    /// Writes the event's bytes from `start` to `end`, spliced.
+    /// Writes the event's bytes from `start` to `end` with the splices applied.
     @inline(__always) private func emit(
         _ event: ScannedEvent, start: UInt32, end: UInt32, splices: UnsafeMutablePointer<Splice>, count: Int,
         writer: inout EditWriter
@@ -215,8 +215,8 @@ public struct Editor: ~Copyable {
         writer.copy(at, end)
     }
 
-    /// The bytes that go with a run of neighbours that are all dropped, the first of them at `i`; leaves `i` at the
-    /// last. Up to the next member's key, or, when no member follows, from the comma before on.
+    /// Returns the range of bytes that a run of adjacent dropped members removes. The run begins at splice `i`; on return, `i` is its
+    /// last splice. The range ends at the key of the next member. If no member follows, it begins at the comma before the run.
     @inline(__always) private func run(
         _ splices: UnsafeMutablePointer<Splice>, i: inout Int, count: Int, block: Bytes
     ) -> (start: UInt32, end: UInt32) {

@@ -1,12 +1,13 @@
-// `flatten`: for providers that take flat scalars only. The members of an object become scalars: a time or date in a string the seconds
-// since 1970, a list its values joined by commas, an object `key:value` joined by commas, deeper ones by their path. What is a scalar
-// already stays byte for byte; what lies deeper than 64 levels is left out. A field that is no object is treated as such a member.
+// `flatten`: converts the members of an object to scalars, for providers that accept only flat scalars. A string with a time or a date
+// becomes the seconds since 1970. A list becomes its values, joined by commas. An object becomes `key:value`, joined by commas; for deeper
+// members, the key is the path with dots. Any other scalar stays byte for byte. Lists and objects deeper than 64 levels are left out. A
+// field that is not an object is converted like such a member.
 
 internal import Events
 internal import Redaction
 
 final class FlattenChange: Changing {
-    /// What lies deeper is left out.
+    /// The number of nested levels that are written. Deeper lists and objects are left out.
     private static let deepest = 64
 
     func change(_ value: ByteRun, slot: Int, event: ScannedEvent, into out: inout Replacements) -> ValueOutcome {
@@ -33,7 +34,7 @@ final class FlattenChange: Changing {
         return .put
     }
 
-    /// Writes the value at `p` as a scalar, and goes behind it.
+    /// Writes the value at `p` as a scalar and moves `p` past it.
     private func flatten(_ p: inout Bytes, _ out: inout Replacements) {
         switch p[0] {
         case UInt8(ascii: "["), UInt8(ascii: "{"):
@@ -57,7 +58,7 @@ final class FlattenChange: Changing {
         }
     }
 
-    /// Appends the scalars of a list or an object, each behind the path of its keys. The bodies of strings are written as they are.
+    /// Appends the scalars of a list or an object, each after the path of its keys. The bodies of strings are written as they are.
     private func join(_ p: inout Bytes, path: [(Bytes, Int)], isFirst: inout Bool, into out: inout Replacements, level: Int = 0) {
         let isObject = p[0] == UInt8(ascii: "{")
         guard isObject || p[0] == UInt8(ascii: "[") else {
@@ -91,7 +92,7 @@ final class FlattenChange: Changing {
         p += 1
     }
 
-    /// Past a list or an object.
+    /// Moves `p` past the list or the object at `p`.
     private func skip(_ p: inout Bytes) {
         var depth = 0
         repeat {

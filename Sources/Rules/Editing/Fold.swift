@@ -1,28 +1,27 @@
-// Folds a list of transforms, which follow one another, into one fate for each member: what becomes of it in the end.
-// A member that is dropped and set again stands where it stood; a member that the event lacks is added at the end of
-// its object, in the order in which the transforms first set it.
+// Folds consecutive transforms into one fate for each member: the final effect of all of them. A member that is dropped and set again
+// keeps its position. A member that the event lacks is added at the end of its object, in the order in which the transforms first set it.
 
 public import Events
 public import Plans
 
-/// What becomes of a member.
+/// The final effect of a list of transforms on a member.
 public indirect enum MemberFate {
-    /// It stays, with what becomes of its own members if it is an object.
+    /// It is kept. If it is an object, its own members have these fates.
     case kept(Members)
     case dropped
     case constant(Constant)
-    /// The HMAC of what became of it before, under a key of the plan.
+    /// It becomes the HMAC of the value that the inner fate produces, under a key of the plan.
     case digest(MemberFate, key: Int)
 
     public struct Members {
         public var list: [(key: [UInt8], fate: MemberFate)] = []
-        /// A member of it was set, so it is an object in the end, whatever it was.
+        /// True if a member of it was set. It then becomes an object, whatever it was.
         var isForced = false
     }
 
     static var untouched: MemberFate { .kept(Members()) }
 
-    /// What all the transforms of a list do to an event.
+    /// The fate of a whole event under all the transforms of a list.
     public init(_ transforms: [TransformPlan], keys: UnsafeBufferPointer<HMACKey>) {
         self = .untouched
         for transform in transforms {
@@ -64,7 +63,7 @@ public indirect enum MemberFate {
         case .constant(var constant):
             constant.set(path, value)
             self = .constant(constant)
-        // A digest is text, or null, or absent: nothing that has members.
+        // A digest is a string, null or absent, so it has no members.
         case .dropped, .digest:
             var constant = Constant.object([])
             constant.set(path, value)
@@ -89,7 +88,7 @@ public indirect enum MemberFate {
         }
     }
 
-    /// What the member is in the end when the event lacks it.
+    /// Returns the final value of the member if the event lacks it. Returns nil if the member is still absent.
     func whenAbsent(_ keys: UnsafeBufferPointer<HMACKey>) -> Constant? {
         switch self {
         case .dropped: nil
@@ -101,7 +100,7 @@ public indirect enum MemberFate {
         }
     }
 
-    /// Whether the member is there in the end when the event lacks it.
+    /// True if the member is present in the end although the event lacks it.
     fileprivate var isMade: Bool {
         switch self {
         case .dropped: false
@@ -111,7 +110,7 @@ public indirect enum MemberFate {
         }
     }
 
-    /// Whether the member stays as it is in every event.
+    /// True if the member is never changed.
     var isUntouched: Bool {
         guard case .kept(let members) = self else { return false }
         return !members.isForced && members.list.allSatisfy(\.fate.isUntouched)
@@ -129,7 +128,7 @@ extension MemberFate.Members {
         }
     }
 
-    /// A member that is set for the first time is added behind those that were set before it.
+    /// Moves a member that is set for the first time after the members that were set before it.
     fileprivate mutating func moveToEndIfNew(_ key: [UInt8]) {
         guard let i = list.firstIndex(where: { $0.key == key }), !list[i].fate.isMade else { return }
         list.append(list.remove(at: i))

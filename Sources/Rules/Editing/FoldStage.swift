@@ -1,4 +1,4 @@
-// A run of drop, set and hash, folded into splices.
+// Runs consecutive drop, set and hash transforms as one stage, folded into a list of edits.
 
 internal import Events
 

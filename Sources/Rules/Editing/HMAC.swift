@@ -1,10 +1,10 @@
-// HMAC-SHA-256 from prepared states: two calls of the block function for a value of up to 55 bytes, which most ids are.
+// Computes HMAC-SHA-256 from prepared states. A value of up to 55 bytes, as most ids are, takes two calls of the block function.
 
 internal import CCrypto
 public import Events
 internal import Glibc
 
-/// A key, absorbed once. What remains of each hash is the message.
+/// A key whose inner and outer blocks are hashed once, in advance. A digest does not process the key again.
 public struct HMACKey: BitwiseCopyable, Sendable {
     public typealias State = (UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)
 
@@ -31,7 +31,7 @@ public struct HMACKey: BitwiseCopyable, Sendable {
 
     /// Writes the 64 lower-case hex digits of the message's HMAC to `out`.
     public func write(_ message: ByteRun, to out: UnsafeMutablePointer<UInt8>) {
-        // Only `h` is read and written by the block function.
+        // The block function reads and writes only `h`.
         var context = SHA256_CTX()
         context.h = inner
         withUnsafeTemporaryAllocation(byteCount: 128, alignment: 16) { room in
@@ -41,7 +41,7 @@ public struct HMACKey: BitwiseCopyable, Sendable {
                 crypto_sha256_transform(&context, message.base + at)
                 at += 64
             }
-            // The rest, the mark, zeros, and the length in bits with the key's block counted: one block, or two.
+            // The last one or two blocks: the rest of the message, 0x80, zeros, and the length in bits, which includes the key's block.
             let rest = message.count - at
             let padded = rest < 56 ? 64 : 128
             memcpy(block, message.base + at, rest)
@@ -82,7 +82,7 @@ public struct HMACKey: BitwiseCopyable, Sendable {
         room.storeBytes(of: UInt64(bits).bigEndian, toByteOffset: offset, as: UInt64.self)
     }
 
-    /// Eight digits at once: each nibble into a byte of its own, then `0` or, from ten on, what leads to `a`.
+    /// Writes eight digits at once. Each nibble gets its own byte. Then the code of `0` is added, and for 10 to 15 the distance to `a` too.
     @inline(__always) private func hex(_ word: UInt32, _ out: UnsafeMutablePointer<UInt8>) {
         var x = UInt64(word)
         x = (x & 0xffff_0000) << 16 | x & 0xffff

@@ -1,4 +1,4 @@
-// `hash` with the name of its key before the digits, or fewer of them: so that a key can be replaced, and an id stays short.
+// `hash` with options. With the name of its key before the digits, the key can be replaced later. With fewer digits, an id stays short.
 
 internal import Events
 internal import Redaction
@@ -31,7 +31,7 @@ final class HashChange: Changing {
         return .put
     }
 
-    /// Whether it looks like what this makes.
+    /// Returns true if the value has the form that this change writes.
     private func isOwn(_ value: ByteRun) -> Bool {
         guard value.count == prefix.count + digits + 2, value.base[0] == UInt8(ascii: "\"") else { return false }
         for (index, byte) in prefix.enumerated() where value.base[1 + index] != byte { return false }

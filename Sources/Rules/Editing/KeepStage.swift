@@ -1,11 +1,12 @@
-// `keep`: of the event only these members stay, byte for byte, with the objects on their way. An object of which nothing stays goes.
+// `keep`: keeps only the listed members, byte for byte, and the objects that contain them. A containing object is dropped if none of
+// its members is kept. A value on the path that is not an object is dropped too.
 
 internal import Events
 
 final class KeepStage: Stage {
     private struct Node {
         let slot: Int
-        /// Whether it stays whole.
+        /// True if the whole member is kept.
         let isWhole: Bool
         var children: [Node] = []
     }
@@ -36,7 +37,7 @@ final class KeepStage: Stage {
         return .written
     }
 
-    /// Writes the members of the object that stay, in their order; whether there are any.
+    /// Writes the members of the object that are kept, in the order of the event. Returns true if there are any.
     private func write(_ node: Node, _ event: ScannedEvent, to out: inout ByteBuffer) -> Bool {
         guard event.isObject(node.slot) else { return false }
         var isFirst = true
@@ -63,7 +64,7 @@ final class KeepStage: Stage {
         return !isFirst
     }
 
-    /// The child that comes next in the event.
+    /// Returns the child that is next in the event after the offset `after`.
     private func next(_ node: Node, event: ScannedEvent, after: UInt32) -> Node? {
         var next: Node?
         for child in node.children {

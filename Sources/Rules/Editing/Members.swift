@@ -1,13 +1,13 @@
-// Takes members out of an event and puts them in, as replacements of its bytes.
+// Removes members from an event and inserts them, as replacements of its bytes.
 
 internal import Events
 internal import Redaction
 
-/// The way to a member: the slots and keys of the objects on it, and its own.
+/// The path of a member: the slots and keys of the objects that contain it, and its own.
 struct MemberPath {
-    /// From the whole event to the member.
+    /// The slots from the whole event to the member.
     let slots: [Int]
-    /// By step: the key, in quotes, with its colon.
+    /// The key of each step of the path, in quotes, with its colon.
     let keys: [[UInt8]]
 
     init(_ path: Path, in paths: PathTrie) {
@@ -21,7 +21,7 @@ struct MemberPath {
 extension ScannedEvent {
     func slot(_ path: MemberPath) -> Slot { slots[path.slot] }
 
-    /// The bytes that go with a member: up to the next one, or from the comma before it on.
+    /// Returns the range of bytes to remove with a member. It ends at the next member, or it begins at the comma before a last member.
     func removal(of slot: Slot) -> (start: Int, end: Int) {
         let behind = skipSpace(block + Int(slot.end))
         if behind[0] == UInt8(ascii: ",") { return (Int(slot.key), skipSpace(behind + 1) - block) }
@@ -31,24 +31,24 @@ extension ScannedEvent {
     }
 }
 
-/// Where a value can be put, found before anything is changed.
+/// The place where a value can be inserted. It is determined before anything is changed.
 struct Place {
-    /// The bytes that the new text takes the place of; for a member that is added, an empty stretch at the end of its object.
+    /// The start of the bytes that the new text replaces. For an added member, the range is empty and is at the end of its object.
     let start: Int
     let end: Int
-    /// How many steps of the path are there already; the others are made.
+    /// The number of steps of the path that are present. The others are made.
     private let known: Int
     private let needsComma: Bool
     private let isAdded: Bool
 
-    /// `leaving`: a member that is taken out at the same time.
+    /// `leaving` is a member that is removed at the same time.
     init(_ path: MemberPath, _ event: ScannedEvent, leaving: MemberPath? = nil) {
         var known = 0
         while known + 1 < path.slots.count, event.slots[path.slots[known + 1]].isPresent, event.isObject(path.slots[known]) { known += 1 }
         self.known = known
         let slot = event.slots[path.slots[known]]
         if known + 1 == path.slots.count || !event.isObject(path.slots[known]) {
-            // The member itself, or what stands where an object must be.
+            // Replace the member, or the value that is in the place of an object.
             (start, end, needsComma, isAdded) = (Int(slot.start), Int(slot.end), false, false)
             return
         }
@@ -58,7 +58,7 @@ struct Place {
         (start, end, needsComma, isAdded) = (tail, tail, Int(slot.members) - (isLeft ? 1 : 0) > 0, true)
     }
 
-    /// Writes the value with what must be made around it.
+    /// Writes the value and the objects that must be made around it.
     func put(_ value: (inout Replacements) -> Void, at path: MemberPath, in replacements: inout Replacements) {
         let begun = replacements.textEnd
         if needsComma { replacements.put(UInt8(ascii: ",")) }

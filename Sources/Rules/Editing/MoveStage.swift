@@ -1,4 +1,4 @@
-// `rename` and `move`: one member to another place. Where something stands it is overwritten; objects on the way are made.
+// `rename` and `move`: moves one member to another place. A value that is there is overwritten. Missing objects on the path are made.
 
 internal import Events
 internal import Redaction
@@ -6,7 +6,7 @@ internal import Redaction
 final class MoveStage: Stage {
     private let from: MemberPath
     private let to: MemberPath
-    /// Both stand in one object, so that only the key changes.
+    /// True if both paths are in the same object. Then only the key changes.
     private let isRename: Bool
 
     init(_ paths: PathTrie, from: Path, to: Path) {
@@ -26,7 +26,7 @@ final class MoveStage: Stage {
         }
         let place = Place(to, event, leaving: from)
         let removal = event.removal(of: source)
-        // What stands around the source goes with its place; so there is nothing to take out.
+        // If the replaced bytes contain the source, it is removed with them.
         let isInside = Int(source.key) >= place.start && Int(source.end) <= place.end
         if !isInside, removal.start < place.start { take(removal) }
         place.put({ $0.put(event.block + Int(source.start), Int(source.end - source.start)) }, at: to, in: &replacements)

@@ -1,17 +1,17 @@
-// `bin` and `round`: numbers made coarser. A string that holds just a number counts as one; what is no number is dropped, since it
-// would leave finer than it was meant to.
+// `bin` and `round`: make numbers coarser. A string that contains only a number counts as a number. Any other value is dropped, because it
+// would be delivered with more detail than intended.
 
 internal import Events
 internal import Glibc
 internal import Redaction
 
-/// The number that a value is, or that its string holds.
+/// Returns the number that the value is, or that its string contains. Returns nil if there is no finite number of fewer than 400 bytes.
 func numberIn(_ value: ByteRun) -> Double? {
     var text = value
     if value.base[0] == UInt8(ascii: "\"") {
         text = ByteRun(base: value.base + 1, count: value.count - 2)
         guard text.count > 0, text.isNumber else { return nil }
-        // As JSON writes numbers, and nothing behind it.
+        // The string must be a number as JSON writes it, and nothing else.
         for byte in text.bytes where !isNumberByte(byte) { return nil }
     }
     guard text.isNumber, text.count < 400 else { return nil }
@@ -29,10 +29,11 @@ private func isNumberByte(_ byte: UInt8) -> Bool {
 
 final class BinChange: Changing {
     private let bounds: [Double]
-    /// By how many bounds the number has passed.
+    /// The label for each number of bounds that a value has passed.
     private let labels: [[UInt8]]
 
-    /// The bounds rise. Of whole bounds a range begins one above the bound before; other bounds are named as they are.
+    /// The bounds must rise. If all bounds are whole numbers, the label of each later range begins one above the preceding bound.
+    /// Otherwise the labels contain the bounds as they are.
     init(_ texts: [String]) {
         let bounds = texts.map { Double($0)! }
         self.bounds = bounds
@@ -46,7 +47,7 @@ final class BinChange: Changing {
 
     func change(_ value: ByteRun, slot: Int, event: ScannedEvent, into out: inout Replacements) -> ValueOutcome {
         guard let number = numberIn(value) else { return .drop }
-        // The first range holds both its bounds, every other one its upper bound.
+        // The first range contains both its bounds. Every other range contains only its upper bound.
         var passed = number < bounds[0] ? 0 : 1
         if passed > 0 { while passed < bounds.count, number > bounds[passed] { passed += 1 } }
         labels[passed].withUnsafeBufferPointer { out.put($0.baseAddress!, $0.count) }
@@ -56,7 +57,7 @@ final class BinChange: Changing {
 
 final class RoundChange: Changing {
     private let step: Double
-    /// How many digits the step has behind its point.
+    /// The number of digits of the step after the decimal point.
     private let digits: Int
 
     init(_ text: String) {
@@ -67,17 +68,17 @@ final class RoundChange: Changing {
     func change(_ value: ByteRun, slot: Int, event: ScannedEvent, into out: inout Replacements) -> ValueOutcome {
         guard let number = numberIn(value) else { return .drop }
         let steps = (number / step).rounded(.toNearestOrAwayFromZero)
-        // Beyond that a number is coarser by itself than any step.
+        // A Double does not represent larger results exactly, so the number stays as it is.
         guard abs(steps) < 9e15, abs(steps * step) < 9e15 else { return .unchanged }
         write(steps * step, &out)
         return .put
     }
 
-    /// With the digits of the step, without zeros at the end.
+    /// Writes the number with at most the digits of the step, without zeros at the end.
     private func write(_ number: Double, _ out: inout Replacements) {
         var scale: Int64 = 1
         for _ in 0..<digits { scale *= 10 }
-        // Apart, since a large number with many digits behind its point is more than a word holds.
+        // The two parts are separate because a large number with many digits after the decimal point does not fit in 64 bits.
         var whole = Int64(abs(number))
         var fraction = Int64(((abs(number) - Double(whole)) * Double(scale)).rounded())
         if fraction == scale { (whole, fraction) = (whole + 1, 0) }

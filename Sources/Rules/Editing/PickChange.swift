@@ -1,11 +1,11 @@
-// `geo`: an object is reduced to some of its members. What is no object says too much, and is dropped.
+// `geo`: reduces an object to some of its members. A value that is not an object is dropped, because it could contain too much detail.
 
 internal import Events
 internal import Redaction
 
 final class PickChange: Changing {
     private let names: [String]
-    /// By the slot of the field: those of the members that stay.
+    /// The slots of the members that are kept, by the slot of their field.
     private var slots: [Int: [Int]] = [:]
 
     init(_ names: [String]) { self.names = Array(Set(names)) }

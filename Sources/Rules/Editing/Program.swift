@@ -1,11 +1,12 @@
-// Compiles the transform of a route that holds more than drop, set and hash: runs of these are folded into one stage, every other
-// operation is a stage of its own. What consent cuts comes first, the rate of the sample last.
+// Compiles the transforms of a route that contain more than drop, set and hash. Consecutive drop, set and hash operations are folded into
+// one stage; every other operation becomes one or more stages. The members that consent withholds are dropped first. The annotation of the
+// sample and the session is written last.
 
 public import Events
 internal import Expressions
 public import Plans
 
-/// Stages by their numbers, one after the other.
+/// The numbers of the stages of one route, in order.
 public struct Program: Sendable {
     public var stages: [Int]
 }
@@ -17,7 +18,7 @@ public struct ProgramCompiler {
     private let keepsDigests: Bool
     public private(set) var stages: [StageRule] = []
     public private(set) var programs: [Program] = []
-    /// The operation of the route's list that is being compiled; nil: none of its own.
+    /// The index of the operation of the route's list that is compiled now. It is nil for a stage that no operation of the list makes.
     private var step: Int?
 
     public init(keys: UnsafeBufferPointer<HMACKey>, store: Store, sources: [String], keepsDigests: Bool) {
@@ -27,7 +28,7 @@ public struct ProgramCompiler {
         self.keepsDigests = keepsDigests
     }
 
-    /// The number of the program; `middle` are the stages of the route's own list, compiled once for all of them.
+    /// Adds a program and returns its number. `middle` contains the stages of the route's own list, which its programs share.
     public mutating func add(cut: [Path], middle: [Int], annotation: TransformPlan?) -> Int {
         var list = middle
         if !cut.isEmpty { list.insert(fold([.drop(cut)]), at: 0) }
@@ -36,7 +37,7 @@ public struct ProgramCompiler {
         return programs.count - 1
     }
 
-    /// The stages of a route's list.
+    /// Compiles the list of a route and returns the numbers of its stages.
     public mutating func compile(_ transforms: [TransformPlan]) -> [Int] {
         var list: [Int] = []
         var run: [TransformPlan] = []
@@ -62,7 +63,7 @@ public struct ProgramCompiler {
             let paths = PathTrie(kept)
             return [add(paths) { KeepStage(paths, kept) }]
         case .move(let pairs):
-            // One after the other: the next one may name what the one before has moved.
+            // Each move is a stage, because it may name a member that the preceding one has moved.
             return pairs.map { pair in
                 let paths = PathTrie([pair.from, pair.to])
                 return add(paths) { MoveStage(paths, from: pair.from, to: pair.to) }
@@ -101,7 +102,7 @@ public struct ProgramCompiler {
         }
     }
 
-    /// In groups in which no path lies inside another.
+    /// Returns the paths in groups. In a group, no path is inside another.
     private func apart(_ paths: [Path]) -> [[Path]] {
         var groups: [[Path]] = []
         for path in paths {
@@ -149,7 +150,7 @@ public struct ProgramCompiler {
 }
 
 extension Path {
-    /// Whether one leads into the other, or both to the same member.
+    /// Returns true if one path is inside the other or if both are equal.
     func isNested(with other: Path) -> Bool {
         let common = min(keys.count, other.keys.count)
         return Path(keys: Array(keys.prefix(common))) == Path(keys: Array(other.keys.prefix(common)))

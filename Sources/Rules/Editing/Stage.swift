@@ -1,27 +1,27 @@
-// One step of a transform at work: it sees a scanned event and says what becomes of its bytes. Stages of a route follow one another,
-// each on the event as the one before has left it, so that every operation means just what it says. A stage is one worker's.
+// One step of a transform at run time. A stage reads a scanned event and determines its new bytes. The stages of a route run in order, and
+// each reads the event as the preceding one has left it. A stage belongs to one worker.
 
 internal import Events
 internal import Expressions
 internal import Redaction
 
-/// What a stage may ask besides the event.
+/// The data that a stage may use besides the event.
 struct StageContext {
     var around: EvaluationContext
-    /// Tells one event from another.
+    /// The number that identifies the event.
     var turn: UInt64
-    /// How often an expression had no value.
+    /// The number of times that an expression had no value.
     var errors = 0
 }
 
-/// What a stage came to.
+/// The result of a stage.
 enum StageOutcome {
     case unchanged
-    /// `replacements` holds what changes.
+    /// The changes are in `replacements`.
     case changed
     /// The event was written to the buffer.
     case written
-    /// The route does not take the event after all.
+    /// The route does not take the event.
     case rejected
 }
 
@@ -35,26 +35,26 @@ class Stage {
         scanner = Scanner(paths, depth: Stage.depth)
     }
 
-    /// An event that was let in may be deeper after a step, by as much as a path is long.
+    /// The deepest nesting that a stage accepts. A step can nest an accepted event deeper, by up to the length of a path.
     static let depth = Scanner.deepest
 
     final func scan(_ block: Bytes, _ start: UInt32) -> ScannedEvent? { scanner.scan(block, start) }
 
-    /// What becomes of the event. `out` is empty.
+    /// Runs the stage on the event. `out` is empty before the call.
     func run(_ event: ScannedEvent, _ context: inout StageContext, to out: inout ByteBuffer) -> StageOutcome { .unchanged }
 
-    /// What there is to say of the event before the stage changes it; nil: what it does shows in the event.
+    /// Returns a report on the event before the stage changes it. Returns nil if the changed event shows everything.
     func finding(on event: ScannedEvent, _ around: EvaluationContext) -> StepFinding.Report? { nil }
 
-    /// Why what was last to be scanned is no event.
+    /// The reason why the last scanned bytes are not a valid event.
     final var fault: Fault { scanner.fault }
 }
 
-/// What a worker's stages are made from, shared by all workers.
+/// The rule from which each worker makes its own stage. All workers share it.
 public struct StageRule: Sendable {
     let paths: PathTrie
-    /// The operation that it is part of, an index into the route's list; of several that are folded, the last one.
-    /// nil: what consent cuts, or what the sample and the session write.
+    /// The index in the route's list of the operation that it is part of. If several are folded, it is the last of them.
+    /// It is nil if the stage drops what consent withholds, or writes the annotation of the sample and the session.
     let step: Int?
     let make: @Sendable () -> Stage
 }

@@ -1,9 +1,9 @@
-// `limit` and `lower`: strings made shorter, or small. Other values stay.
+// `limit` and `lower`: make strings shorter, or lower case. Other values stay as they are.
 
 internal import Events
 internal import Redaction
 
-/// The first so many characters, each a code point of Unicode, of which no escape is cut in two.
+/// Keeps the first `most` characters of a string. A character is a Unicode code point. An escape is never split.
 final class LimitChange: Changing {
     private let most: Int
 
@@ -24,13 +24,13 @@ final class LimitChange: Changing {
         return .put
     }
 
-    /// How many bytes the character at `p` is written with.
+    /// Returns the number of bytes of the character at `p`, as it is written.
     private static func width(_ p: Bytes, left: Int) -> Int {
         guard p[0] == UInt8(ascii: "\\") else {
             return p[0] < 0x80 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4
         }
         guard p[1] == UInt8(ascii: "u") else { return 2 }
-        // Two halves of one character.
+        // Two escaped surrogates that are one character.
         let isHigh =
             p[2] | 0x20 == UInt8(ascii: "d")
             && [UInt8(ascii: "8"), UInt8(ascii: "9"), 0x61, 0x62].contains(p[3] | (p[3] > 0x39 ? 0x20 : 0))
@@ -41,7 +41,7 @@ final class LimitChange: Changing {
     }
 }
 
-/// As Unicode makes letters small. What holds a lone surrogate is no text; of it only ASCII letters change.
+/// Converts strings to lower case by the rules of Unicode. In a string with a lone surrogate, only ASCII letters change.
 final class LowerChange: Changing {
     private var decoder = Decoder()
 

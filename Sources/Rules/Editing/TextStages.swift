@@ -1,11 +1,11 @@
-// The steps that work on the text of strings, `scrub` and `mask`. The event's own `messageId` is spared, since receivers know a
-// repeated event by it.
+// The steps that change the text of strings: `scrub` and `mask`. They never change the event's own `messageId`, because receivers
+// recognise a repeated event by it.
 
 internal import Events
 internal import Expressions
 internal import Redaction
 
-/// Where a stage looks, by the slots of its paths; none: in the whole event.
+/// The slots of the members that a stage searches. If there are none, it searches the whole event.
 struct TextPlaces: ~Copyable {
     static let messageID = Path(keys: ["messageId"])
 
@@ -42,7 +42,7 @@ final class ScrubStage: Stage {
         return .written
     }
 
-    /// All that there is to find, also where the first find decides.
+    /// Counts all finds, even if the first find is enough to reject the event.
     override func finding(on event: ScannedEvent, _ around: EvaluationContext) -> StepFinding.Report? {
         var all = scrub
         all.action = .replace

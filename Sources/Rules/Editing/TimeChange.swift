@@ -1,5 +1,6 @@
-// `round` of a time: down to the beginning of its minute, hour or day. A string is a time as RFC 3339 writes it, or a date; it keeps its
-// offset. A number counts seconds since 1970, or milliseconds from a hundred thousand million on. Everything else is dropped.
+// `round` of a time: rounds down to the beginning of its minute, hour or day. A string must be a time as in RFC 3339, which keeps its
+// offset, or a date, which stays as it is. A number is the seconds since 1970, or the milliseconds if it is 100,000,000,000 or more, or
+// as far below zero. Every other value is dropped.
 
 internal import Events
 internal import Plans
@@ -37,9 +38,9 @@ final class TimeChange: Changing {
     }
 }
 
-/// Times as RFC 3339 writes them, without escapes.
+/// Parses times as in RFC 3339, without escapes.
 enum RFC3339 {
-    /// Whether it begins with a date that there is.
+    /// Returns true if the text begins with a date that exists.
     static func isDate(_ text: ByteRun) -> Bool {
         guard text.count >= 10, has(text, "0000-00-00", at: 0) else { return false }
         let month = number(text, start: 5, count: 2)
@@ -47,7 +48,7 @@ enum RFC3339 {
         return (1...12).contains(month) && (1...days(month, of: number(text, start: 0, count: 4))).contains(day)
     }
 
-    /// Where the offset begins of a whole time; nil: it is none.
+    /// Returns the index at which the offset of a complete time begins. Returns nil if the text is not a complete time.
     static func zone(_ text: ByteRun) -> Int? {
         guard isDate(text), text.count >= 20, [UInt8(ascii: "T"), UInt8(ascii: "t"), 0x20].contains(text.base[10]),
             has(text, "00:00:00", at: 11), number(text, start: 11, count: 2) < 24, number(text, start: 14, count: 2) < 60,
@@ -67,7 +68,7 @@ enum RFC3339 {
         return at
     }
 
-    /// Seconds since 1970 of a time or a date; nil: it is neither.
+    /// Returns the seconds since 1970 of a time or a date. Returns nil if the text is neither.
     static func seconds(_ text: ByteRun) -> Int64? {
         guard isDate(text) else { return nil }
         let day =
@@ -84,7 +85,7 @@ enum RFC3339 {
                 - offset)
     }
 
-    /// Whether it looks like the shape, in which 0 is any digit.
+    /// Returns true if the text matches the shape at `start`. A 0 in the shape matches any digit.
     private static func has(_ text: ByteRun, _ shape: StaticString, at start: Int) -> Bool {
         guard start + shape.utf8CodeUnitCount <= text.count else { return false }
         for index in 0..<shape.utf8CodeUnitCount {
@@ -104,7 +105,7 @@ enum RFC3339 {
     }
 
     private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
-        // Counted from March on, so that the leap day is the last of its year.
+        // A year begins in March here, so that the leap day is its last day.
         let year = month <= 2 ? year - 1 : year
         let era = (year >= 0 ? year : year - 399) / 400
         let ofEra = year - era * 400

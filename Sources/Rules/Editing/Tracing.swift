@@ -1,31 +1,11 @@
-// What the steps of a transform found out about one event, for those who ask why: the same stages go over it once more, and each
-// is asked before it changes anything. The hot path knows nothing of it.
+// Reports what the steps of a transform find in one event, for `explain`. It runs the same stages on the event, and asks each for its
+// report before it changes anything. The hot path never calls it.
 
 public import Events
 public import Expressions
 
-public struct StepFinding: Sendable {
-    /// An index into the route's transforms; nil: what consent cuts, or what the sample and the session write.
-    public var step: Int?
-    public var report: Report
-
-    public struct Find: Sendable, Equatable {
-        public var kind: String
-        public var count: Int
-    }
-
-    public enum Report: Sendable {
-        /// What `scrub` found, by kind; nothing of what it says.
-        case found([Find])
-        /// The expression had no value, so that the member was not set.
-        case erred(Path, EvaluationFault)
-        /// What the step was given, or the last one left, is no event.
-        case broken(Fault)
-    }
-}
-
 extension Transformer {
-    /// In the order of the steps, up to the one that holds the event back.
+    /// Returns the findings in the order of the steps, up to the step that rejects the event.
     public mutating func trace(_ program: Int, event: ScannedEvent, around: EvaluationContext, turn: UInt64) -> [StepFinding] {
         var context = StageContext(around: around, turn: turn)
         var findings: [StepFinding] = []

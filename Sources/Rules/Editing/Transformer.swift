@@ -1,12 +1,12 @@
-// Runs the programs of a worker's routes: from stage to stage the event goes through two buffers in turn. The copy that comes out was
-// scanned once more, so that nothing leaves that is no event.
+// Runs the programs of a worker's routes. The stages write the event alternately to two buffers. The result is scanned once more, so that
+// only a valid event is delivered.
 
 public import Events
 public import Expressions
 internal import Redaction
 
 public struct Transformer: ~Copyable {
-    /// A copy that is ready to leave, valid until the next one is made.
+    /// A transformed copy that is ready for delivery. It is valid until the next copy is made.
     public struct Made {
         public var event: ScannedEvent
         public var messageID: Slot
@@ -17,10 +17,10 @@ public struct Transformer: ~Copyable {
     private var stages: [Stage?]
     var last: Scanner
     private let messageID: Int
-    /// The event before a stage, and behind it.
+    /// The buffers with the event before and after a stage.
     private var before = ByteBuffer()
     private var after = ByteBuffer()
-    /// How often an expression of the last program had no value.
+    /// The number of times that an expression had no value in the last run.
     public private(set) var errors = 0
 
     public init(_ stages: [StageRule], _ programs: [Program]) {
@@ -32,7 +32,7 @@ public struct Transformer: ~Copyable {
         last = Scanner(paths, depth: Stage.depth)
     }
 
-    /// The event as the program leaves it; nil: the route does not take it.
+    /// Returns the event as the program leaves it. Returns nil if a stage rejects the event or if the event is not valid after a stage.
     public mutating func run(_ program: Int, event: ScannedEvent, around: EvaluationContext, turn: UInt64) -> Made? {
         var context = StageContext(around: around, turn: turn)
         defer { errors = context.errors }
@@ -53,10 +53,10 @@ public struct Transformer: ~Copyable {
         return stage
     }
 
-    /// Where the event lies behind the stage.
+    /// Runs the stage and returns where the event is afterwards. Returns nil if the stage rejects the event or cannot scan it.
     mutating func step(_ stage: Stage, block: Bytes, start: UInt32, context: inout StageContext) -> (Bytes, UInt32)? {
         guard let event = stage.scan(block, start) else { return nil }
-        // The other one may hold the event.
+        // `after` may contain the event, so the stage writes to the other buffer.
         swap(&after, &before)
         after.removeAll()
         switch stage.run(event, &context, to: &after) {
@@ -67,7 +67,7 @@ public struct Transformer: ~Copyable {
         case .changed: stage.replacements.write(event.block, start: event.start, end: event.end, to: &after)
         case .written: break
         }
-        // As the scanner wants it: ended, and with room to read behind it.
+        // The scanner needs a line break at the end, and readable bytes after it.
         after.append(UInt8(ascii: "\n"))
         after.reserve(Block.padding)
         (after.base + after.count).update(repeating: UInt8(ascii: "\n"), count: Block.padding)

@@ -1,21 +1,21 @@
-// The operations of a transform that see the event as the ones before have left it.
+// The operations of a transform that read the event as the preceding operations have left it.
 
 public import Events
 public import Expressions
 public import Redaction
 
 public enum StepPlan: Sendable {
-    /// Everything but these members goes.
+    /// Keeps only these members.
     case keep([Path])
-    /// Each member to another place.
+    /// Moves each member to another place.
     case move([(from: Path, to: Path)])
-    /// Each member gets its value; `onlyWhereLacking`: if it has none, or null.
+    /// Sets each member to its value. With `onlyWhereLacking`, it sets only members that are missing or null.
     case compute([(path: Path, value: ComputedValue)], onlyWhereLacking: Bool)
-    /// The value of each of these members becomes another.
+    /// Applies one change to the value of each of these members.
     case change([Path], ValueChange)
-    /// The same, for each member another.
+    /// Applies a different change to each member.
     case changes([(path: Path, change: ValueChange)])
-    /// In the values of these members; none: in the whole event.
+    /// Scrubs the values of these members. If the list is empty, it scrubs the whole event. `mask` uses its list in the same way.
     case scrub(Scrub, in: [Path])
     case mask(Mask, in: [Path])
 }
@@ -26,31 +26,31 @@ public enum ComputedValue: Sendable {
     case expression(Expression)
 }
 
-/// What becomes of one value. Null stays null; what a change that makes values coarser cannot read is dropped.
+/// A change of one value. Null stays null. A change that makes values coarser drops the values that it cannot read.
 public enum ValueChange: Sendable, Equatable {
-    /// HMAC-SHA-256 under a key of the plan; so many hex digits, behind the key's name where that is asked for.
+    /// Writes the first `digits` hex digits of the HMAC-SHA-256 under a key of the plan. If `name` is given, it precedes the digits.
     case hash(key: Int, name: String?, digits: Int)
-    /// The label of the range that a number falls into. The bounds rise, written as the file has them.
+    /// Writes the label of the range that contains the number. The bounds rise and are written as in the file.
     case bin([String])
-    /// To the nearest multiple, as the file writes it.
+    /// Rounds to the nearest multiple of this number, which is written as in the file.
     case round(String)
-    /// Down to the beginning of its minute, hour or day.
+    /// Rounds a time down to the beginning of its minute, hour or day.
     case roundTime(TimeUnit)
-    /// So many bits of an address stay.
+    /// Keeps this number of leading bits of an address.
     case truncateIP(v4: Int, v6: Int)
-    /// The first so many characters of a string.
+    /// Keeps this number of characters at the start of a string.
     case limit(Int)
     case lower
-    /// Just these members of an object.
+    /// Keeps only these members of an object.
     case pick([String])
-    /// Members become scalars: times to seconds since 1970, lists joined by commas, objects as `k:v`.
+    /// Converts members to scalars: times to seconds since 1970, lists to values joined by commas, objects to `k:v`.
     case flatten
 
     public enum TimeUnit: String, Sendable, CaseIterable { case minute, hour, day }
 }
 
 extension StepPlan {
-    /// The members that it names.
+    /// The members that the operation names.
     public var paths: [Path] {
         switch self {
         case .keep(let paths), .change(let paths, _), .scrub(_, let paths), .mask(_, let paths): paths
@@ -60,7 +60,7 @@ extension StepPlan {
         }
     }
 
-    /// The keys that it hashes under, indices into the plan's.
+    /// The indices, among the keys of the plan, of the keys that the operation hashes under.
     public var hashKeys: [Int] {
         func key(_ change: ValueChange) -> Int? { if case .hash(let key, _, _) = change { key } else { nil } }
         switch self {
@@ -70,7 +70,7 @@ extension StepPlan {
         }
     }
 
-    /// The members that its expressions read.
+    /// The members that the expressions of the operation read.
     public var readPaths: [Path] {
         guard case .compute(let members, _) = self else { return [] }
         return members.flatMap { member -> [Path] in if case .expression(let expression) = member.value { expression.paths } else { [] } }

@@ -1,4 +1,4 @@
-// The operations of a transform that see the event as the ones before have left it.
+// Reads from the configuration the operations of a transform that read the event as the preceding operations have left it.
 
 internal import Document
 internal import Events
@@ -50,7 +50,7 @@ enum StepForms {
     private static let move = Forms.table("paths with paths", by: Forms.pathKey, of: Forms.path).then { table, node, reading in
         for entry in table where entry.value.keys.count > entry.key.keys.count && entry.value.keys.starts(with: entry.key.keys) {
             let place = node.entries?.first { (try? Path(parsing: $0.key.name)) == entry.key }?.node ?? node
-            reading.fault(place, "\(Reading.named(place)) lies inside of what is moved, expected a place outside of it")
+            reading.fault(place, "\(Reading.named(place)) is inside the member that is moved, expected a place outside it")
         }
         return TransformPlan.step(.move(table.map { (from: $0.key, to: $0.value) }))
     }
@@ -71,7 +71,7 @@ enum StepForms {
                 return nil
             }
             if let last = texts.last, Double(last)! >= number {
-                reading.refuse(item, "greater than \(last) before it")
+                reading.refuse(item, "greater than \(last), the number before it")
                 return nil
             }
             texts.append(text)
@@ -96,7 +96,7 @@ enum StepForms {
         let digits = text.utf8.firstIndex(of: UInt8(ascii: ".")).map { text.utf8.distance(from: $0, to: text.utf8.endIndex) - 1 } ?? 0
         guard let step = Double(text), step > 0, step < 1e15, digits <= 9, !text.utf8.contains(where: { $0 | 0x20 == UInt8(ascii: "e") })
         else {
-            reading.refuse(node, "above 0, written without an exponent, with at most 9 digits behind the point")
+            reading.refuse(node, "above 0, written without an exponent, with at most 9 digits after the decimal point")
             return nil
         }
         return .round(text)
@@ -114,7 +114,7 @@ enum StepForms {
         StepForms.steps(table) { $0 }
     }
 
-    /// Fields of the same change together, in the order of the file.
+    /// Returns a step with one change for each member, in the order of the file.
     private static func steps<Value>(_ table: [(key: Path, value: Value)], _ change: (Value) -> ValueChange) -> TransformPlan {
         .step(.changes(table.map { (path: $0.key, change: change($0.value)) }))
     }
@@ -131,8 +131,8 @@ enum StepForms {
         Addresses(),
         [
             Member("fields", paths, required: true, "The members that hold addresses.", into: \.fields),
-            Member("v4", Forms.integer(0...32), "How many bits of an address of version 4 stay; 24 when left out.", into: \.v4),
-            Member("v6", Forms.integer(0...128), "The same of version 6; 48.", into: \.v6),
+            Member("v4", Forms.integer(0...32), "How many leading bits of an IPv4 address are kept; 24 when left out.", into: \.v4),
+            Member("v6", Forms.integer(0...128), "How many leading bits of an IPv6 address are kept; 48 when left out.", into: \.v6),
         ])
 
     private static let ip = either(addresses) { Addresses(fields: $0) }.then { plan, _, _ in
@@ -155,7 +155,7 @@ enum StepForms {
         TransformPlan.step(.change(plan.fields, .pick(plan.keep)))
     }
 
-    /// A list of paths, or an object with more.
+    /// Returns a form that accepts a list of paths, or an object with more settings.
     private static func either<Plan: Sendable>(_ object: Form<Plan>, _ make: @escaping @Sendable ([Path]) -> Plan) -> Form<Plan> {
         Form<Plan>(SchemaParts.anyOf([paths.schema, object.schema])) { node, reading in
             if node.items != nil { return paths.read(node, reading).map(make) }

@@ -1,0 +1,25 @@
+// The report of one step of a transform on one event. `explain` shows it.
+
+public import Events
+public import Expressions
+
+public struct StepFinding: Sendable {
+    /// The index in the route's transforms. It is nil for the stage that drops what consent withholds, and for the stage that writes the
+    /// annotation of the sample and the session.
+    public var step: Int?
+    public var report: Report
+
+    public struct Find: Sendable, Equatable {
+        public var kind: String
+        public var count: Int
+    }
+
+    public enum Report: Sendable {
+        /// The number of finds of `scrub` by kind. It never contains the text that was found.
+        case found([Find])
+        /// The expression had no value, so the member was not set.
+        case erred(Path, EvaluationFault)
+        /// The event is not valid after this step, or before the first step.
+        case broken(Fault)
+    }
+}
