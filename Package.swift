@@ -81,8 +81,8 @@ let package = Package(
             name: "switchyard",
             dependencies: [
                 "Router", "Generations", "Workers", "Explaining", "Replaying", "Listener", "Sending", "Control", "Ingest", "PluginHost",
-                "Delivery", "Spool", "Withdrawal", "Holding", "Ledger", "ConsentGate", "Admission", "Judging", "Configuration", "Plans",
-                "Document", "Expressions", "Events", "Platform", "CPlatform",
+                "Delivery", "Spool", "Withdrawal", "Holding", "Ledger", "ConsentGate", "Admission", "Judging", "Editing", "Configuration",
+                "Plans", "Document", "Expressions", "Events", "Platform", "CPlatform",
             ],
             path: "Sources/Command", swiftSettings: settings,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
@@ -145,7 +145,6 @@ let package = Package(
         module(
             "Judging", in: "Rules",
             ["Admission", "ConsentGate", "Editing", "Sampling", "Matching", "Plans", "Expressions", "Events", "Platform"]),
-        module("Editing", in: "Rules", ["Plans", "Redaction", "Expressions", "Events", "CCrypto"]),
         module("Sampling", in: "Rules", ["Matching", "Plans", "Expressions", "Events", "Platform"]),
         // Compares the consent in the event and in the ledger with the consent that a route demands.
         module(
@@ -154,9 +153,13 @@ let package = Package(
         // Parcels and batches, which take only admitted events.
         module("Admission", in: "Consent", ["Events", "Platform"]),
         // Reads routes.json, and returns a plan or all faults with their places.
-        module("Configuration", in: "Rules", ["Plans", "Document", "Redaction", "Expressions", "Events"]),
+        module("Configuration", in: "Rules", ["Plans", "Editing", "FormReading", "Document", "Expressions", "Events"]),
         // The plan: the validated contents of routes.json, which the other modules use.
-        module("Plans", in: "Rules", ["Document", "Redaction", "Expressions", "Events"]),
+        module("Plans", in: "Rules", ["Editing", "Document", "Expressions", "Events"]),
+        // The operations of a transform: each declares its form, and carries itself out.
+        module("Editing", in: "Rules", ["FormReading", "Document", "Redaction", "Expressions", "Events", "CCrypto"]),
+        // Forms declare what a value of the configuration must be. They read it, and describe it as JSON Schema.
+        module("FormReading", in: "Rules", ["Document", "Expressions", "Events"]),
         // JSON documents that people write. Each value has its place in the file.
         module("Document", in: "Rules", ["CJansson"]),
         // Finds and masks personal data in the strings of an event.
@@ -200,7 +203,7 @@ let package = Package(
         .target(
             name: "Models",
             dependencies: [
-                "Seeded", "Admission", "ConsentGate", "Judging", "Redaction", "Configuration", "Plans", "Expressions", "Events", "CCrypto",
+                "Seeded", "Admission", "ConsentGate", "Judging", "Redaction", "Plans", "Editing", "FormReading", "Document", "Events", "CCrypto",
             ],
             path: "Tests/Models", swiftSettings: strict + testable),
         .target(name: "TestSupport", dependencies: ["FaultyFiles", "Spool", "Platform"], path: "Tests/Support", swiftSettings: strict),
@@ -214,17 +217,17 @@ let package = Package(
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
         tests("RedactionTests", ["Models", "Seeded", "Redaction", "TestSupport", "Expressions", "Events"]),
-        tests("ConfigurationTests", ["Seeded", "Configuration", "Plans", "Document", "TestSupport"]),
+        tests("ConfigurationTests", ["Seeded", "Configuration", "Plans", "Editing", "FormReading", "Document", "Events", "TestSupport"]),
         tests("AdmissionTests", ["Admission", "Events"]),
         tests(
             "ConsentGateTests",
             [
-                "Models", "Seeded", "Admission", "ConsentGate", "Judging", "TestSupport", "Plans", "Events",
+                "Models", "Seeded", "Admission", "ConsentGate", "Judging", "TestSupport", "Plans", "Editing", "Events",
             ]),
         tests(
             "EditingTests",
             ["Models", "Seeded", "Admission", "Editing", "Judging", "TestSupport", "Plans", "Redaction", "Events"]),
-        tests("SamplingTests", ["Models", "Seeded", "Admission", "Sampling", "Judging", "Plans", "Events"]),
+        tests("SamplingTests", ["Models", "Seeded", "Admission", "Sampling", "Judging", "Plans", "Editing", "Events"]),
         tests(
             "JudgingTests",
             [
@@ -270,9 +273,7 @@ let package = Package(
             [
                 "Seeded",
                 "Router", "Replaying", "Statements", "Withdrawal", "Holding", "Generations", "Workers", "TestSupport", "FaultyFiles",
-                "Ledger", "Spool", "Ingest", "Delivery", "Admission", "ConsentGate", "Judging",
-                "Plans", "Events",
-                "Platform",
+                "Ledger", "Spool", "Ingest", "Delivery", "Admission", "ConsentGate", "Judging", "Plans", "Editing", "Events", "Platform",
             ]),
         tests("EndToEndTests", ["Seeded", "TestSupport", "CSQLite", "CZlib", "CZstd"]),
     ]
@@ -299,7 +300,7 @@ case "checks":
         program(
             "fuzz", in: "Fuzz",
             [
-                "Models", "Seeded", "Events", "Platform", "Dialects", "Configuration", "Plans", "Ingest", "Listener", "Delivery",
+                "Models", "Seeded", "Events", "Platform", "Dialects", "Configuration", "Plans", "Editing", "Ingest", "Listener", "Delivery",
                 "PluginHost",
                 "Exec",
                 "PluginKit", "Redaction", "Signals", "Expressions", "Admission", "CCrypto", "COracle",

@@ -126,7 +126,9 @@ def rows(part, path, parts):
                 fallback = "`" + json.dumps(member["default"], ensure_ascii=False) + "`"
             if name in required:
                 fallback = "required"
-            if example and not fallback:
+            if member.get("examples"):
+                text = sentence(text) + f" Example: `{json.dumps(member['examples'][0], ensure_ascii=False)}`."
+            elif example and not fallback:
                 text += f" Example: `{example}`."
             yield key, kind, escaped(fallback or ""), escaped(sentence(text))
             if ref(member) not in SECTIONS and not (ref(member) or "").startswith("provider"):

@@ -2,6 +2,7 @@
 // the result of the slow model.
 
 import Admission
+import Editing
 import Events
 import Plans
 import Seeded
@@ -17,7 +18,7 @@ final class StepFuzzer: Fuzzer {
     private let oracle = ObjectOracle()
     private let plants: Bool
     private var bench: Bench?
-    private var transforms: [TransformPlan] = []
+    private var transforms: [any Step] = []
     private var isStructural = false
     private var turn = 0
     /// The number of copies that the bench has made under this plan.
@@ -39,9 +40,9 @@ final class StepFuzzer: Fuzzer {
     private func renew() {
         isStructural.toggle()
         if isStructural {
-            transforms = structural.transforms() + [.step(structural.step())] + structural.transforms() + [.step(structural.step())]
+            transforms = structural.transforms() + [structural.step()] + structural.transforms() + [structural.step()]
             // The model does not know the spaces of an object that is hashed.
-            structural.isSpaced = !transforms.contains { if case .hash = $0 { true } else { false } }
+            structural.isSpaced = !transforms.contains { $0 is HashStep }
         } else {
             transforms = chooser.transforms() + [chooser.transform()]
         }

@@ -4,6 +4,7 @@ import Testing
 
 @testable import Configuration
 @testable import Document
+@testable import FormReading
 @testable import Plans
 
 @Suite("HTTP sources")
@@ -13,7 +14,7 @@ struct SourceTests {
         let source = Source(Array(json.utf8))
         let placeholders = Placeholders(environment: { environment[$0] }, contents: files)
         let (root, found) = try Outline.read(source, resolving: placeholders)
-        let reading = Reading(source, file: "routes.json", catalog: Modules(), faults: found)
+        let reading = PlanReading(source, file: "routes.json", catalog: Modules(), faults: found)
         let plans = SourceForms.sources.read(root, reading)
         return (plans, reading.faults.map { "\(source.place(of: $0.offset).column): \($0.message)" })
     }

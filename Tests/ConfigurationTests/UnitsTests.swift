@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Configuration
+@testable import Document
 @testable import Plans
 
 @Suite("Units")

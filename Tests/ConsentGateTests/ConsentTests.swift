@@ -1,3 +1,4 @@
+import Editing
 import Events
 import Plans
 import Seeded
@@ -294,7 +295,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
 
     // MARK: Fields
 
-    private func cut(_ line: String, _ consent: ConsentPlan, _ transforms: TransformPlan...) -> String? {
+    private func cut(_ line: String, _ consent: ConsentPlan, _ transforms: any Step...) -> String? {
         var plan = plan(
             route {
                 $0.consent = ConsentDemand(level: 0)
@@ -328,10 +329,10 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
     @Test("a member is cut before the transforms begin: it is not hashed, but can be set")
     func fieldsAndTransforms() {
         let consent = section { $0.fields = [(path("id"), 1), (path("a.b"), 1)] }
-        #expect(cut(#"{"id":1,"n":2}"#, consent, .hash([path("id")], key: 0)) == #"{"n":2}"#)
-        #expect(cut(#"{"id":1,"n":2}"#, consent, .set([(path("id"), "0")])) == #"{"id":0,"n":2}"#)
-        #expect(cut(#"{"a":{"b":1}}"#, consent, .set([(path("a.c"), "0")])) == #"{"a":{"c":0}}"#)
-        #expect(cut(#"{"a":{"b":1},"id":2}"#, consent, .drop([path("a")])) == "{}")
+        #expect(cut(#"{"id":1,"n":2}"#, consent, HashStep([path("id")], key: 0)) == #"{"n":2}"#)
+        #expect(cut(#"{"id":1,"n":2}"#, consent, SetStep(constants: [(path("id"), "0")])) == #"{"id":0,"n":2}"#)
+        #expect(cut(#"{"a":{"b":1}}"#, consent, SetStep(constants: [(path("a.c"), "0")])) == #"{"a":{"c":0}}"#)
+        #expect(cut(#"{"a":{"b":1},"id":2}"#, consent, DropStep([path("a")])) == "{}")
     }
 
     @Test(

@@ -33,7 +33,7 @@ import Testing
                 == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
     }
 
-    private func hash(_ value: String) -> String? { edited(#"{"userId":\#(value)}"#, .hash([path("userId")], key: 0)) }
+    private func hash(_ value: String) -> String? { edited(#"{"userId":\#(value)}"#, HashStep([path("userId")], key: 0)) }
     private func expected(_ text: String) -> String { #"{"userId":"\#(referenceHMAC(Array("secret".utf8), Array(text.utf8)))"}"# }
 
     @Test("strings are hashed by their decoded text, other values as they are written; null stays, and nothing is added if it is absent")
@@ -48,7 +48,7 @@ import Testing
         #expect(hash("[1, 2]") == expected("[1, 2]"))
         #expect(hash(#""x\ud800""#) == expected(#"x\ud800"#))
         #expect(hash("null") == #"{"userId":null}"#)
-        #expect(edited("{}", .hash([path("userId")], key: 0)) == "{}")
+        #expect(edited("{}", HashStep([path("userId")], key: 0)) == "{}")
         let long = String(repeating: "long ", count: 200)
         #expect(hash("\"\(long)\"") == expected(long))
     }
@@ -58,7 +58,7 @@ import Testing
         var plan = plan(providers: 3)
         plan.routes = (0..<3).map { i in
             route {
-                $0.transforms = [.hash([path("userId")], key: i / 2)]
+                $0.transforms = [HashStep([path("userId")], key: i / 2)]
                 $0.providers = [i]
             }
         }

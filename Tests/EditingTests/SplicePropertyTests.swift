@@ -1,3 +1,4 @@
+import Editing
 import Events
 import Plans
 import Seeded
@@ -43,7 +44,7 @@ import Testing
                 for provider in 0..<4 {
                     let route = plan.routes[min(provider, 2)]
                     let model = ModelParser.parse(event)
-                    model.apply([.drop(cut)] + route.transforms, secrets: ["secret", "other"], isSpaced: isSpaced)
+                    model.apply([DropStep(cut)] + route.transforms, secrets: ["secret", "other"], isSpaced: isSpaced)
                     let line = bench.lines(provider)[i]
                     let difference =
                         isSpaced ? model.difference(ModelParser.parse(line)) : line == model.text ? nil : "instead of \(model.text)"
@@ -60,10 +61,10 @@ import Testing
     func steps(isSpaced: Bool) {
         for seed in 0..<rounds(300) {
             var generator = Generator(random: Seeded(state: UInt64(seed) + 10_000), isSpaced: isSpaced)
-            var transforms: [TransformPlan] = []
+            var transforms: [any Step] = []
             for _ in 0..<Int.random(in: 1...3, using: &generator.random) {
                 if generator.chance(2) { transforms += generator.transforms() }
-                transforms.append(.step(generator.step()))
+                transforms.append(generator.step())
             }
             if generator.chance(2) { transforms += generator.transforms() }
             let bench = Bench(plan(route { $0.transforms = transforms }))

@@ -1,3 +1,4 @@
+import Editing
 import Plans
 import Testing
 
@@ -5,9 +6,9 @@ import Testing
 @testable import Models
 
 @Suite struct SpliceTests {
-    private func drop(_ line: String, _ paths: String...) -> String? { edited(line, .drop(paths.map(path))) }
+    private func drop(_ line: String, _ paths: String...) -> String? { edited(line, DropStep(paths.map(path))) }
     private func set(_ line: String, _ members: (String, String)...) -> String? {
-        edited(line, .set(members.map { (path($0.0), $0.1) }))
+        edited(line, SetStep(constants: members.map { (path($0.0), $0.1) }))
     }
 
     @Test("an event that no transform changes is delivered byte for byte")
@@ -15,7 +16,7 @@ import Testing
         let line = " { \"n\" : 9007199254740993 ,\t\"x\":1E400, \"s\":\"\\u0061\" } "
         #expect(edited(line) == line)
         #expect(drop(line, "absent", "n.deeper") == line)
-        #expect(edited(line, .hash([path("absent.too")], key: 0)) == line)
+        #expect(edited(line, HashStep([path("absent.too")], key: 0)) == line)
     }
 
     @Test("a dropped member is removed with its comma, at any position")
@@ -73,21 +74,21 @@ import Testing
     func sequence() {
         let (a, ab, ac) = (path("a"), path("a.b"), path("a.c"))
         let line = #"{"a":{"b":1},"z":0}"#
-        #expect(edited(line, .drop([a]), .set([(a, "2")])) == #"{"a":2,"z":0}"#)
-        #expect(edited(line, .set([(a, "2")]), .drop([a])) == #"{"z":0}"#)
-        #expect(edited(line, .drop([a]), .set([(ac, "2")])) == #"{"a":{"c":2},"z":0}"#)
-        #expect(edited(line, .drop([ab]), .set([(ac, "2")])) == #"{"a":{"c":2},"z":0}"#)
-        #expect(edited(line, .set([(a, #"{"b":1,"c":2}"#)]), .drop([ab])) == #"{"a":{"c":2},"z":0}"#)
-        #expect(edited(line, .set([(ab, "2")]), .set([(ab, "3")])) == #"{"a":{"b":3},"z":0}"#)
+        #expect(edited(line, DropStep([a]), SetStep(constants: [(a, "2")])) == #"{"a":2,"z":0}"#)
+        #expect(edited(line, SetStep(constants: [(a, "2")]), DropStep([a])) == #"{"z":0}"#)
+        #expect(edited(line, DropStep([a]), SetStep(constants: [(ac, "2")])) == #"{"a":{"c":2},"z":0}"#)
+        #expect(edited(line, DropStep([ab]), SetStep(constants: [(ac, "2")])) == #"{"a":{"c":2},"z":0}"#)
+        #expect(edited(line, SetStep(constants: [(a, #"{"b":1,"c":2}"#)]), DropStep([ab])) == #"{"a":{"c":2},"z":0}"#)
+        #expect(edited(line, SetStep(constants: [(ab, "2")]), SetStep(constants: [(ab, "3")])) == #"{"a":{"b":3},"z":0}"#)
         let text = referenceHMAC(Array("secret".utf8), Array("tëxt".utf8))
-        #expect(edited(line, .set([(a, #""t\u00ebxt""#)]), .hash([a], key: 0)) == #"{"a":"\#(text)","z":0}"#)
+        #expect(edited(line, SetStep(constants: [(a, #""t\u00ebxt""#)]), HashStep([a], key: 0)) == #"{"a":"\#(text)","z":0}"#)
         let one = referenceHMAC(Array("secret".utf8), Array("1".utf8))
         #expect(
-            edited(line, .hash([ab], key: 0), .hash([ab], key: 1))
+            edited(line, HashStep([ab], key: 0), HashStep([ab], key: 1))
                 == #"{"a":{"b":"\#(referenceHMAC(Array("other".utf8), Array(one.utf8)))"},"z":0}"#)
         let object = referenceHMAC(Array("secret".utf8), Array(#"{"c":2}"#.utf8))
-        #expect(edited(line, .drop([ab]), .set([(ac, "2")]), .hash([a], key: 0)) == #"{"a":"\#(object)","z":0}"#)
-        #expect(edited("{}", .drop([ab]), .set([(ac, "2")]), .hash([a], key: 0)) == #"{"a":"\#(object)"}"#)
+        #expect(edited(line, DropStep([ab]), SetStep(constants: [(ac, "2")]), HashStep([a], key: 0)) == #"{"a":"\#(object)","z":0}"#)
+        #expect(edited("{}", DropStep([ab]), SetStep(constants: [(ac, "2")]), HashStep([a], key: 0)) == #"{"a":"\#(object)"}"#)
     }
 
     @Test("an event with many members, great depth or great length is edited like any other")

@@ -1,5 +1,6 @@
 // Tests the steps of a route that work on text. The judge applies them to the route's copy of the event.
 
+import Editing
 import Events
 import Judging
 import Plans
@@ -10,14 +11,14 @@ import Testing
 @testable import Models
 
 @Suite struct TextTests {
-    private let everything = TransformPlan.step(.scrub(Scrub(), in: []))
+    private let everything = ScrubStep()
 
     @Test func `text is scrubbed after the previous steps, in the route's own copy`() {
         let bench = Bench(
             plan(
                 providers: 3,
                 route {
-                    $0.transforms = [.set([(path("b"), "\"::1\"")]), .drop([path("c")]), everything]
+                    $0.transforms = [SetStep(constants: [(path("b"), "\"::1\"")]), DropStep([path("c")]), everything]
                     $0.providers = [0, 2]
                 },
                 route { $0.providers = [1] }))
@@ -28,9 +29,9 @@ import Testing
 
     @Test func `each step works on the result of the previous one`() throws {
         let mask = try Mask(pattern: "\\[(\\w+)\\]", with: "<\\1>")
-        #expect(edited(#"{"a":"bob@x.org"}"#, everything, .step(.mask(mask, in: []))) == #"{"a":"<email>"}"#)
-        #expect(edited(#"{"a":"bob@x.org"}"#, .step(.mask(mask, in: [])), everything) == #"{"a":"[email]"}"#)
-        #expect(edited(#"{"a":"[x]","b":"[x]"}"#, .step(.mask(mask, in: [path("b")]))) == #"{"a":"[x]","b":"<x>"}"#)
+        #expect(edited(#"{"a":"bob@x.org"}"#, everything, MaskStep(mask)) == #"{"a":"<email>"}"#)
+        #expect(edited(#"{"a":"bob@x.org"}"#, MaskStep(mask), everything) == #"{"a":"[email]"}"#)
+        #expect(edited(#"{"a":"[x]","b":"[x]"}"#, MaskStep(mask, in: [path("b")])) == #"{"a":"[x]","b":"<x>"}"#)
     }
 
     @Test func `an event without finds is delivered byte for byte`() {
@@ -49,7 +50,7 @@ import Testing
     }
 
     @Test func `a route withholds an event that it rejects, and other routes deliver it`() {
-        let rejecting = TransformPlan.step(.scrub(Scrub(action: .reject), in: []))
+        let rejecting = ScrubStep(Scrub(action: .reject))
         let bench = Bench(plan(providers: 2, route { $0.transforms = [rejecting] }, route { $0.providers = [1] }))
         #expect(bench.verdicts(#"{"a":"::1"}"#) == [.withheld, .admitted])
         #expect(bench.take(#"{"a":"::1"}"#))

@@ -1,4 +1,4 @@
-import Plans
+import Editing
 import Testing
 
 @testable import Admission
@@ -6,9 +6,11 @@ import Testing
 
 /// Tests how one value changes, at the edges of each rule of docs/transforms.md.
 @Suite struct ValueChangeTests {
+    private let v = path("v")
+
     /// Returns the changed value. It is nil if the member is dropped.
-    private func changed(_ value: String, _ change: ValueChange) -> String? {
-        guard let line = edited("{\"v\":\(value)}", .step(.change([path("v")], change))) else { return "held back" }
+    private func changed(_ value: String, _ step: any Step) -> String? {
+        guard let line = edited("{\"v\":\(value)}", step) else { return "held back" }
         return line == "{}" ? nil : String(line.dropFirst(5).dropLast())
     }
 
@@ -20,14 +22,14 @@ import Testing
             ("8999999999999999", "1", "8999999999999999"), ("8999999999999999", "1.500000000", "8999999999999998"),
             ("1e300", "0.000000001", "1e300"), ("\"12\"", "5", "10"), ("null", "5", "null"), ("1E-400", "3", "0"),
         ])
-    func rounds(value: String, step: String, expected: String) { #expect(changed(value, .round(step)) == expected) }
+    func rounds(value: String, step: String, expected: String) { #expect(changed(value, RoundStep([(v, .multiple(step))])) == expected) }
 
     @Test(
         "round and bin drop a value that is not a number",
         arguments: ["\"\"", "\" 1\"", "\"0x10\"", "\"1 \"", "true", "[1]", "{}", "1E400", "\"nan\""])
     func noNumber(value: String) {
-        #expect(changed(value, .round("1")) == nil)
-        #expect(changed(value, .bin(["0", "1"])) == nil)
+        #expect(changed(value, RoundStep([(v, .multiple("1"))])) == nil)
+        #expect(changed(value, BinStep([(v, ["0", "1"])])) == nil)
     }
 
     @Test(
@@ -36,17 +38,19 @@ import Testing
             ("-0.1", "<0"), ("0", "0-100"), ("100", "0-100"), ("100.5", "101-500"), ("101", "101-500"), ("500", "101-500"), ("501", "500+"),
             ("1e300", "500+"), ("\"-7\"", "<0"), ("-0", "0-100"),
         ])
-    func bins(value: String, label: String) { #expect(changed(value, .bin(["0", "100", "500"])) == "\"\(label)\"") }
+    func bins(value: String, label: String) { #expect(changed(value, BinStep([(v, ["0", "100", "500"])])) == "\"\(label)\"") }
 
     @Test(
         "a time is rounded down to the beginning of its unit, also before 1970, and keeps its offset",
         arguments: [
-            ("-1", ValueChange.TimeUnit.minute, "-60"), ("-60", .minute, "-60"), ("100000000000", .day, "99964800000"),
+            ("-1", RoundStep.TimeUnit.minute, "-60"), ("-60", .minute, "-60"), ("100000000000", .day, "99964800000"),
             ("99999999999", .minute, "99999999960"), ("\"2024-02-29\"", .minute, "\"2024-02-29\""),
             ("\"2024-02-29t23:59:60.999z\"", .minute, "\"2024-02-29T23:59:00z\""),
             ("\"2024-12-31 10:30:00-00:30\"", .day, "\"2024-12-31T00:00:00-00:30\""),
         ])
-    func times(value: String, unit: ValueChange.TimeUnit, expected: String) { #expect(changed(value, .roundTime(unit)) == expected) }
+    func times(value: String, unit: RoundStep.TimeUnit, expected: String) {
+        #expect(changed(value, RoundStep([(v, .time(unit))])) == expected)
+    }
 
     @Test(
         "a value that is not a time is dropped",
@@ -54,16 +58,16 @@ import Testing
             "\"2023-02-29\"", "\"2024-13-01\"", "\"2024-01-01T24:00:00Z\"", "\"2024-01-01T10:00Z\"", "\"2024-01-01T10:00:00\"", "9e15",
             "{}",
         ])
-    func noTime(value: String) { #expect(changed(value, .roundTime(.hour)) == nil) }
+    func noTime(value: String) { #expect(changed(value, RoundStep([(v, .time(.hour))])) == nil) }
 
     @Test("an IP address in any notation keeps only its network, and any other value is dropped")
     func addresses() {
-        let usual = ValueChange.truncateIP(v4: 24, v6: 48)
+        let usual = IPStep([v])
         #expect(changed("\"::ffff:10.1.2.3\"", usual) == "\"::ffff:10.1.2.0\"")
         #expect(changed("\"2001:DB8:1:2::3\"", usual) == "\"2001:db8:1::\"")
-        #expect(changed("\"10.1.2.3\"", .truncateIP(v4: 32, v6: 128)) == "\"10.1.2.3\"")
-        #expect(changed("\"10.1.2.3\"", .truncateIP(v4: 0, v6: 0)) == "\"0.0.0.0\"")
-        #expect(changed("\"10.1.255.3\"", .truncateIP(v4: 17, v6: 0)) == "\"10.1.128.0\"")
+        #expect(changed("\"10.1.2.3\"", IPStep([v], v4: 32, v6: 128)) == "\"10.1.2.3\"")
+        #expect(changed("\"10.1.2.3\"", IPStep([v], v4: 0, v6: 0)) == "\"0.0.0.0\"")
+        #expect(changed("\"10.1.255.3\"", IPStep([v], v4: 17, v6: 0)) == "\"10.1.128.0\"")
         for none in ["\"10.1.2\"", "\"010.1.2.3\"", "\"10.1.2.3/8\"", "\"fe80::1%eth0\"", "\"\"", "167837955", "\"10.1.2.\\u0033\""] {
             #expect(changed(none, usual) == nil, "\(none)")
         }
@@ -71,23 +75,23 @@ import Testing
 
     @Test("flatten joins the values of lists and objects, turns a time into seconds, and keeps other scalars")
     func flattens() {
-        #expect(changed(#"{ "a" : [ ] , "b" : { } , "c" : 1.0 }"#, .flatten) == #"{"a" : "","b" : "","c" : 1.0}"#)
-        #expect(changed(#"["x",null,{"k":[1,2]}]"#, .flatten) == #""x,null,k:1,k:2""#)
-        #expect(changed(#"{"a":{"b\"":{"c":"d\\"}}}"#, .flatten) == #"{"a":"b\".c:d\\"}"#)
-        #expect(changed("\"1970-01-01T00:00:00+00:01\"", .flatten) == "-60")
+        #expect(changed(#"{ "a" : [ ] , "b" : { } , "c" : 1.0 }"#, FlattenStep([v])) == #"{"a" : "","b" : "","c" : 1.0}"#)
+        #expect(changed(#"["x",null,{"k":[1,2]}]"#, FlattenStep([v])) == #""x,null,k:1,k:2""#)
+        #expect(changed(#"{"a":{"b\"":{"c":"d\\"}}}"#, FlattenStep([v])) == #"{"a":"b\".c:d\\"}"#)
+        #expect(changed("\"1970-01-01T00:00:00+00:01\"", FlattenStep([v])) == "-60")
         let deep = String(repeating: "[", count: 70) + "1" + String(repeating: "]", count: 70)
-        #expect(changed("[\(deep),2]", .flatten) == "\"2\"")
+        #expect(changed("[\(deep),2]", FlattenStep([v])) == "\"2\"")
     }
 
     @Test("pick keeps the named members of an object, and drops a value that is not an object")
     func picks() {
-        #expect(changed(#"{"street":"x","city":"y"}"#, .pick(["city"])) == #"{"city":"y"}"#)
-        for value in ["\"y\"", "1", "[{}]", "true"] { #expect(changed(value, .pick(["city"])) == nil) }
+        #expect(changed(#"{"street":"x","city":"y"}"#, GeoStep([v], keep: ["city"])) == #"{"city":"y"}"#)
+        for value in ["\"y\"", "1", "[{}]", "true"] { #expect(changed(value, GeoStep([v], keep: ["city"])) == nil) }
     }
 
     @Test("limit counts characters in any notation, and never cuts one in two")
     func limits() {
-        #expect(changed(#""\ud83d\ude97\u0041b""#, .limit(1)) == #""\ud83d\ude97""#)
-        #expect(changed(#""\ud83d\ude97\u0041b""#, .limit(2)) == #""\ud83d\ude97\u0041""#)
+        #expect(changed(#""\ud83d\ude97\u0041b""#, LimitStep([(v, 1)])) == #""\ud83d\ude97""#)
+        #expect(changed(#""\ud83d\ude97\u0041b""#, LimitStep([(v, 2)])) == #""\ud83d\ude97\u0041""#)
     }
 }

@@ -1,4 +1,5 @@
 import Admission
+import Editing
 import Expressions
 import Plans
 import Testing
@@ -112,7 +113,7 @@ import Testing
                 route {
                     $0.events = [Glob("slow")]
                     $0.consent = ConsentDemand(level: 1)
-                    $0.transforms = [.drop([path("context.switchyard")])]
+                    $0.transforms = [DropStep([path("context.switchyard")])]
                 }, route { $0.takesRest = true },
             ]
         ) { plan in

@@ -66,7 +66,7 @@ import Testing
                             rate: pick([0, 0.25, 0.5, 1]), by: pick([nil, path("userId")]), keep: pick([[], [Glob("c")]]))
                         if chance(3) { $0.sample?.rates = [(Glob("c"), 0.5), (Glob("*z"), 0.1)] }
                         if chance(4) { $0.sample?.target = EventRate(perDay: pick([1, 2000])) }
-                        if chance(3) { $0.sample?.limit = LimitPlan(EventRate(perDay: 86_400), burst: pick([1, 5])) }
+                        if chance(2) { $0.sample?.limit = LimitPlan(EventRate(perDay: 86_400), burst: pick([1, 5])) }
                         if chance(3) { $0.sample?.annotation = pick([path("r"), path("context.r")]) }
                         if chance(3) { $0.sample?.keepCondition = try! Expression.condition(pick(["a == 1", "type.startsWith('p')"])) }
                     }
@@ -203,7 +203,7 @@ import Testing
         finding.steps.count { if case .erred = $0.report { true } else { false } }
     }
 
-    private func doubt(_ finding: Finding, _ transforms: [TransformPlan]) -> String? {
+    private func doubt(_ finding: Finding, _ transforms: [any Step]) -> String? {
         let isPast = finding.verdict == .admitted || finding.verdict == .withheld
         if !isPast { return finding.steps.isEmpty ? nil : "a step after the stage that decided" }
         if finding.steps.contains(where: { ($0.step ?? 0) >= transforms.count }) { return "a step that does not exist" }
@@ -212,8 +212,8 @@ import Testing
             case .broken: return true
             case .erred: return false
             case .found(let finds):
-                guard case .step(.scrub(let scrub, _))? = finding.steps[index].step.map({ transforms[$0] }) else { return true }
-                return scrub.action == .reject && !finds.isEmpty
+                guard let scrub = finding.steps[index].step.map({ transforms[$0] }) as? ScrubStep else { return true }
+                return scrub.scrub.action == .reject && !finds.isEmpty
             }
         }
         if finding.verdict == .admitted { return holding.isEmpty ? nil : "it should have been withheld" }

@@ -1,4 +1,5 @@
 import Admission
+import Editing
 import Events
 import Plans
 import TestSupport
@@ -58,7 +59,7 @@ struct MessageIDTests {
             providers: 2, route { $0.providers = [0, 1] },
             route {
                 $0.providers = [1]
-                $0.transforms = [.drop([Path(keys: ["a"])])]
+                $0.transforms = [DropStep([Path(keys: ["a"])])]
             })
         bench.take(#"{"a":1}"#)
         bench.take(#"{"a":2}"#)
@@ -71,7 +72,7 @@ struct MessageIDTests {
 
     @Test("a route whose transforms name the id adds none")
     func left() {
-        let bench = bench(route { $0.transforms = [.drop([Path(keys: ["messageId"])])] })
+        let bench = bench(route { $0.transforms = [DropStep([Path(keys: ["messageId"])])] })
         bench.take(#"{"a":1}"#)
         #expect(bench.lines() == [#"{"a":1}"#])
     }

@@ -1,4 +1,5 @@
 import Admission
+import Editing
 import Expressions
 import Plans
 import Testing
@@ -18,7 +19,7 @@ import Testing
             route { $0.providers = [0] },
             route {
                 $0.providers = [0, 1]
-                $0.transforms = [.drop([path("userId")]), .set([(path("n"), "1")])]
+                $0.transforms = [DropStep([path("userId")]), SetStep(constants: [(path("n"), "1")])]
             },
         ]
         let bench = Bench(plan, locatesMessageIDs: true)
@@ -57,9 +58,10 @@ import Testing
 
     @Test("a message id that a transform sets or drops has no place")
     func touchedMessageID() {
-        for transform in [
-            TransformPlan.drop([path("messageId")]), .set([(path("messageId"), "\"x\"")]), .hash([path("messageId")], key: 0),
-        ] {
+        let transforms: [any Step] = [
+            DropStep([path("messageId")]), SetStep(constants: [(path("messageId"), "\"x\"")]), HashStep([path("messageId")], key: 0),
+        ]
+        for transform in transforms {
             let bench = Bench(plan(route { $0.transforms = [transform] }), locatesMessageIDs: true)
             bench.take(#"{"messageId":"m"}"#)
             #expect(bench.parcels[0].entries.first?.messageIDCount == 0)

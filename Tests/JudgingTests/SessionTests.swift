@@ -1,3 +1,4 @@
+import Editing
 import Events
 import Plans
 import Seeded
@@ -137,7 +138,7 @@ private final class Flow {
         var plan = plan(
             providers: 2, Self.told { $0.providers = [0, 1] },
             Self.told {
-                $0.transforms = [.hash([path("userId")], key: 0), .drop([path("context")])]
+                $0.transforms = [HashStep([path("userId")], key: 0), DropStep([path("context")])]
                 $0.session?.place = path("session")
                 $0.sample = SamplePlan(rate: 0.9999)
                 $0.sample?.annotation = path("rate")
@@ -160,7 +161,7 @@ private final class Flow {
         let bench = Bench(
             plan(
                 Self.told {
-                    $0.transforms = [.step(.keep([path("event")]))]
+                    $0.transforms = [KeepStep([path("event")])]
                     $0.sample = SamplePlan(rate: 0.9999)
                     $0.sample?.annotation = path("rate")
                 }))

@@ -1,4 +1,5 @@
 import Configuration
+import Editing
 import Events
 import Plans
 
@@ -96,13 +97,17 @@ final class Node {
         return true
     }
 
-    func apply(_ transforms: [TransformPlan], secrets: [String], isSpaced: Bool) {
-        for transform in transforms {
-            switch transform {
-            case .drop(let paths): for path in paths { drop(path.keys[...]) }
-            case .set(let members): for member in members { set(member.path.keys[...], member.json) }
-            case .hash(let paths, let key): for path in paths { hash(path.keys[...], secrets[key], isSpaced: isSpaced) }
-            case .step(let step):
+    func apply(_ steps: [any Step], secrets: [String], isSpaced: Bool) {
+        for step in steps {
+            switch step {
+            case let step as DropStep: for path in step.paths { drop(path.keys[...]) }
+            case let step as SetStep where step.readPaths.isEmpty:
+                for member in step.members {
+                    guard case .json(let json) = member.value else { preconditionFailure("the model knows constants only") }
+                    set(member.path.keys[...], json)
+                }
+            case let step as HashStep: for path in step.paths { hash(path.keys[...], secrets[step.key], isSpaced: isSpaced) }
+            default:
                 settle()
                 apply(step)
                 settle()

@@ -1,3 +1,4 @@
+import Editing
 import Events
 import Judging
 import Plans
@@ -27,7 +28,7 @@ func verdict(_ line: String, _ change: (inout RoutePlan) -> Void) -> Verdict? {
 }
 
 /// Returns the line after the transforms of one route. It is nil if the event is invalid or the route does not admit it.
-func edited(_ line: String, _ transforms: TransformPlan...) -> String? {
+func edited(_ line: String, _ transforms: any Step...) -> String? {
     let bench = Bench(plan(route { $0.transforms = transforms }))
     guard bench.take(line) else { return nil }
     return bench.lines().first

@@ -1,5 +1,5 @@
+import Editing
 import Events
-import Plans
 import Seeded
 
 /// Makes random events with few members, and random operations on these members.
@@ -52,28 +52,26 @@ struct SpliceGenerator {
 
     mutating func paths() -> [Path] { (0..<Int.random(in: 1...3, using: &random)).map { _ in path() } }
 
-    mutating func step() -> StepPlan {
+    mutating func step() -> any Step {
         switch Int.random(in: 0..<7, using: &random) {
-        case 0: return .keep(paths() + paths())
-        case 1:
-            let from = path()
-            return .move([(from: from, to: Path(keys: from.keys.dropLast() + [pick(SpliceGenerator.keys).0]))])
+        case 0: return KeepStep(paths() + paths())
+        case 1: return RenameStep([(path: path(), name: pick(SpliceGenerator.keys).0)])
         case 2, 3:
             var (from, to) = (path(), path())
             while to.keys.count > from.keys.count && to.keys.starts(with: from.keys) { (from, to) = (path(), path()) }
-            return .move([(from: from, to: to)])
-        case 4: return .compute([(path(), .json(constant())), (path(), .json(constant()))], onlyWhereLacking: chance(2))
-        case 5: return .change(paths(), .pick([pick(SpliceGenerator.keys).0, pick(SpliceGenerator.keys).0]))
-        default: return .change([path()], .limit(Int.random(in: 0...5, using: &random)))
+            return MoveStep([(from: from, to: to)])
+        case 4: return DefaultStep([(path(), .json(constant())), (path(), .json(constant()))])
+        case 5: return GeoStep(paths(), keep: [pick(SpliceGenerator.keys).0, pick(SpliceGenerator.keys).0])
+        default: return LimitStep([(path: path(), most: Int.random(in: 0...5, using: &random))])
         }
     }
 
-    mutating func transforms() -> [TransformPlan] {
+    mutating func transforms() -> [any Step] {
         (0..<Int.random(in: 0...5, using: &random)).map { _ in
             switch Int.random(in: 0..<5, using: &random) {
-            case 0, 1: return .drop((0..<Int.random(in: 1...3, using: &random)).map { _ in path() })
-            case 2, 3: return .set((0..<Int.random(in: 1...2, using: &random)).map { _ in (path(), constant()) })
-            default: return .hash([path()], key: Int.random(in: 0..<2, using: &random))
+            case 0, 1: return DropStep((0..<Int.random(in: 1...3, using: &random)).map { _ in path() })
+            case 2, 3: return SetStep(constants: (0..<Int.random(in: 1...2, using: &random)).map { _ in (path(), constant()) })
+            default: return HashStep([path()], key: Int.random(in: 0..<2, using: &random))
             }
         }
     }

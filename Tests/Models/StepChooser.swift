@@ -1,9 +1,22 @@
+import Document
+import Editing
 import Events
-import Expressions
-import Plans
-import Redaction
+import FormReading
 
-/// Makes random steps of every kind, and members of events that these steps change.
+extension StepDeclaration {
+    /// Reads the settings of the operation, as routes.json would. There is one key, `ids`. Returns nil if the settings are invalid.
+    func read(_ settings: String) -> (any Step)? {
+        let source = Source(Array(settings.utf8))
+        let placeholders = Placeholders(environment: { _ in nil }, contents: { _ in .success([]) })
+        guard let (node, faults) = try? Outline.read(source, resolving: placeholders) else { return nil }
+        let reading = Reading(source, faults: faults)
+        reading.keys = ["ids": 0]
+        guard let step = form.read(node, reading), reading.faults.isEmpty else { return nil }
+        return step
+    }
+}
+
+/// Makes random steps of every kind from the samples that the operations declare, and members of events that these steps change.
 struct StepChooser<Chance: RandomNumberGenerator> {
     var random: Chance
 
@@ -26,17 +39,11 @@ struct StepChooser<Chance: RandomNumberGenerator> {
         ]
     }
 
-    /// The expressions of the steps. They are compiled once for each chooser.
-    private static var expressions: [Expression] {
+    private static var expressions: [String] {
         ["n * 2", "mail.lowerAscii()", "note + string(n)", "b.c", "size(list) > 1", "'x'", "type", "[n, a]", "{'k': geo}", "now"]
-            .map { try! Expression($0) }
-    }
-    private static var masks: [Mask] {
-        [("[0-9]+", "#"), ("(\\w)(\\w*)", "\\2\\1"), ("bob", "\"\\\\")].map { try! Mask(pattern: $0.0, with: $0.1) }
     }
 
-    private let expressions = Self.expressions
-    private let masks = Self.masks
+    private static var keys: [String] { ["a", "b", "new", "c", "country"] }
 
     init(_ random: Chance) { self.random = random }
 
@@ -55,58 +62,32 @@ struct StepChooser<Chance: RandomNumberGenerator> {
 
     // MARK: - Steps
 
-    mutating func path() -> Path { try! Path(parsing: pick(Self.names)) }
-    mutating func paths() -> [Path] { (0...below(3)).map { _ in path() } }
+    mutating func transforms() -> [any Step] { (0..<below(5)).map { _ in transform() } }
 
-    mutating func transforms() -> [TransformPlan] { (0..<below(5)).map { _ in transform() } }
-
-    mutating func transform() -> TransformPlan {
-        switch below(22) {
-        case 0: .drop(paths())
-        case 1, 2: .set([(path(), value()), (path(), value())])
-        case 3: .hash([path()], key: 0)
-        case 4: .step(.keep(paths() + [Path(keys: ["event"]), Path(keys: ["context"]), path(), path()]))
-        case 5: .step(.move([rename(), move()]))
-        case 6: .step(.move([move()]))
-        case 7, 8: .step(.compute([computed(), computed()], onlyWhereLacking: false))
-        case 9: .step(.compute([computed(), computed()], onlyWhereLacking: true))
-        case 10: .step(.changes([(path(), change()), (path(), change())]))
-        case 11: .step(.scrub(Scrub(action: pick([.reject, .replace])), in: paths()))
-        case 12: .step(.scrub(Scrub(kinds: SensitiveSet(pick(Sensitive.allCases)), action: .reject), in: []))
-        case 13: .step(.scrub(Scrub(action: .drop), in: pick([[], paths()])))
-        case 14, 15: .step(.scrub(Scrub(), in: []))
-        case 16: .step(.mask(pick(masks), in: pick([[], paths()])))
-        default: .step(.change(paths(), change()))
-        }
-    }
-
-    private mutating func rename() -> (from: Path, to: Path) {
-        let from = path()
-        return (from, Path(keys: from.keys.dropLast() + [pick(["a", "b", "new", "c"])]))
-    }
-
-    private mutating func move() -> (from: Path, to: Path) {
+    mutating func transform() -> any Step {
         while true {
-            let (from, to) = (path(), path())
-            if to.keys.count <= from.keys.count || !to.keys.starts(with: from.keys) { return (from, to) }
+            let declaration = pick(StepDeclaration.all)
+            if let step = declaration.read(settings(pick(declaration.samples))) { return step }
         }
     }
 
-    private mutating func computed() -> (path: Path, value: ComputedValue) {
-        (path(), below(3) == 0 ? .json(value()) : .expression(pick(expressions)))
-    }
-
-    private mutating func change() -> ValueChange {
-        switch below(9) {
-        case 0: .hash(key: 0, name: pick([nil, "ids"]), digits: pick([8, 16, 64]))
-        case 1: .bin(pick([["0", "100", "500"], ["0.5", "1.5"], ["7"]]))
-        case 2: .round(pick(["10", "0.25", "3", "1.000000001"]))
-        case 3: .roundTime(pick(ValueChange.TimeUnit.allCases))
-        case 4: .truncateIP(v4: pick([0, 24, 32]), v6: pick([0, 48, 128]))
-        case 5: .limit(below(6))
-        case 6: .lower
-        case 7: .pick(pick([["country"], ["c", "w", "k"]]))
-        default: .flatten
+    /// Returns the sample with random texts in its places.
+    private mutating func settings(_ sample: String) -> String {
+        var settings = ""
+        var rest = sample[...]
+        while let quote = rest.firstRange(of: "\"$") {
+            settings += rest[..<quote.lowerBound]
+            rest = rest[quote.upperBound...]
+            let end = rest.firstIndex(of: "\"")!
+            switch rest[..<end] {
+            case "path": settings += "\"\(pick(Self.names))\""
+            case "key": settings += "\"\(pick(Self.keys))\""
+            case "value": settings += value()
+            case "expression": settings += "\"\(pick(Self.expressions))\""
+            default: preconditionFailure("\(rest[..<end]) is not a place of a sample")
+            }
+            rest = rest[rest.index(after: end)...]
         }
+        return settings + rest
     }
 }

@@ -1,6 +1,5 @@
-import Configuration
+import Editing
 import Events
-import Plans
 
 /// Applies the steps of a transform to the slow model, exactly as they are described.
 extension Node {
@@ -13,20 +12,20 @@ extension Node {
         }
     }
 
-    func apply(_ step: StepPlan) {
+    func apply(_ step: any Step) {
         switch step {
-        case .keep(let paths): keep(paths.map(\.keys))
-        case .move(let pairs): for pair in pairs { move(pair.from.keys, pair.to.keys) }
-        case .compute(let list, let onlyWhereLacking):
-            for entry in list {
+        case let step as KeepStep: keep(step.paths.map(\.keys))
+        case is MoveStep, is RenameStep: for move in step.moves { self.move(move.from.keys, move.to.keys) }
+        case let step as DefaultStep:
+            for entry in step.members {
                 guard case .json(let json) = entry.value else { preconditionFailure("the model knows constants only") }
-                if onlyWhereLacking, let found = find(entry.path.keys), found.value.raw != "null" { continue }
+                if let found = find(entry.path.keys), found.value.raw != "null" { continue }
                 put(entry.path.keys, ModelParser.parse(json, own: false))
                 settle()
             }
-        case .change(let paths, let change): for path in paths { self.change(path.keys, change) }
-        case .scrub, .mask: preconditionFailure("scrub and mask have an oracle of their own")
-        case .changes(let list): for entry in list { change(entry.path.keys, entry.change) }
+        case let step as GeoStep: for path in step.paths { pick(path.keys, step.keep) }
+        case let step as LimitStep: for member in step.members { limit(member.path.keys, member.most) }
+        default: preconditionFailure("the model does not know this operation; tables and oracles test it")
         }
     }
 
@@ -91,26 +90,24 @@ extension Node {
         "\"\(key.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\\""))\""
     }
 
-    private func change(_ path: [String], _ change: ValueChange) {
+    private func pick(_ path: [String], _ names: [String]) {
         guard let member = find(path), member.value.raw != "null" else { return }
-        switch change {
-        case .pick(let names):
-            guard member.value.members != nil else {
-                drop(path[...])
-                settle()
-                return
-            }
-            touch(path)
-            member.value.raw = nil
-            member.value.members!.removeAll { !names.contains($0.key) }
-        case .limit(let most):
-            guard let text = member.value.raw, text.first == "\"" else { return }
-            let short = shortened(text, most)
-            if short != text {
-                touch(Array(path.dropLast()) + [path.last!])
-                member.value = Node(raw: short)
-            }
-        default: preconditionFailure("the model knows only pick and limit; tables test the others")
+        guard member.value.members != nil else {
+            drop(path[...])
+            settle()
+            return
+        }
+        touch(path)
+        member.value.raw = nil
+        member.value.members!.removeAll { !names.contains($0.key) }
+    }
+
+    private func limit(_ path: [String], _ most: Int) {
+        guard let member = find(path), let text = member.value.raw, text.first == "\"" else { return }
+        let short = shortened(text, most)
+        if short != text {
+            touch(Array(path.dropLast()) + [path.last!])
+            member.value = Node(raw: short)
         }
     }
 

@@ -1,4 +1,5 @@
 import Delivery
+import Editing
 import Events
 import Foundation
 import Ledger
@@ -248,7 +249,7 @@ struct ReplayTests {
     func hashedBefore() throws {
         let hashing = plan { plan in
             plan.keys = [Key(name: "ids", secret: Secret(Array("secret".utf8)))]
-            plan.routes[0].transforms = [.step(.change([Path(keys: ["u"])], .hash(key: 0, name: "ids", digits: 16)))]
+            plan.routes[0].transforms = [HashStep([Path(keys: ["u"])], key: 0, named: "ids", digits: 16)]
         }
         let hashed = #"{"u":"ids:0123456789abcdef"}"#
         let letters = try Letters([hashed, #"{"u":"ann"}"#])

@@ -1,4 +1,5 @@
 import Admission
+import Editing
 import Judging
 import Plans
 import Testing
@@ -78,9 +79,9 @@ private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond *
 
     @Test("the rate is written last, whatever the transforms do to its member")
     func last() {
-        let dropped = annotated(#"{"context":{"x":1}}"#, at: "context.rate") { $0.transforms = [.drop([path("context")])] }
+        let dropped = annotated(#"{"context":{"x":1}}"#, at: "context.rate") { $0.transforms = [DropStep([path("context")])] }
         #expect(dropped == #"{"context":{"rate":1}}"#)
-        #expect(annotated("{}", at: "r") { $0.transforms = [.set([(path("r"), "5")])] } == #"{"r":1}"#)
+        #expect(annotated("{}", at: "r") { $0.transforms = [SetStep(constants: [(path("r"), "5")])] } == #"{"r":1}"#)
     }
 
     @Test("members that consent cuts stay cut on an annotated event, at every level")

@@ -1,6 +1,7 @@
 // `switchyard check`: reads the configuration as the router does and prints the resulting plan.
 
-internal import Configuration
+internal import Editing
+import Configuration
 import Document
 import Events
 import Expressions
@@ -124,14 +125,7 @@ extension Plan {
             stages.append(text)
         }
         for transform in route.transforms {
-            switch transform {
-            case .drop(let paths): stages.append("transform: drop \(shown(paths.map(\.description)).joined(separator: ", "))")
-            case .set(let members): stages.append("transform: set \(shown(members.map(\.path.description)).joined(separator: ", "))")
-            case .hash(let paths, let key):
-                stages.append(
-                    "transform: hash \(shown(paths.map(\.description)).joined(separator: ", ")) with key \(hidden.masked(keys[key].name))")
-            case .step(let step): stages.append("transform: \(hidden.masked(step.summary))")
-            }
+            stages.append("transform: \(hidden.masked(transform.summary(hidden.masked)))")
         }
         return stages
     }

@@ -1,6 +1,7 @@
 // Finds where a route's copies hold a hash, what such a hash looks like, and where its value was in the original event. An explanation
 // shows neither the hash nor the value.
 
+internal import Editing
 internal import Events
 internal import Plans
 
@@ -25,19 +26,13 @@ extension RoutePlan {
     var hashed: [HashedMember] {
         var hashed: [HashedMember] = []
         for transform in transforms {
-            switch transform {
-            case .hash(let paths, _): hashed += paths.map { HashedMember(path: $0) }
-            case .step(.change(let paths, .hash(_, let name, let digits))):
-                hashed += paths.map { HashedMember(path: $0, name: name, digits: digits) }
-            case .step(.move(let pairs)):
-                for pair in pairs {
-                    for var member in hashed {
-                        guard let path = member.path.moved(from: pair.from, to: pair.to) else { continue }
-                        member.path = path
-                        hashed.append(member)
-                    }
+            if let own = transform.hashing { hashed += own.paths.map { HashedMember(path: $0, name: own.name, digits: own.digits) } }
+            for move in transform.moves {
+                for var member in hashed {
+                    guard let path = member.path.moved(from: move.from, to: move.to) else { continue }
+                    member.path = path
+                    hashed.append(member)
                 }
-            case .drop, .set, .step: break
             }
         }
         return hashed
@@ -47,12 +42,8 @@ extension RoutePlan {
     var hashedOrigins: [Path] {
         var origins: [Path] = []
         for transform in transforms.reversed() {
-            switch transform {
-            case .hash(let paths, _), .step(.change(let paths, .hash)): origins += paths
-            case .step(.move(let pairs)):
-                for pair in pairs.reversed() { origins += origins.compactMap { $0.moved(from: pair.to, to: pair.from) } }
-            case .drop, .set, .step: break
-            }
+            origins += transform.hashing?.paths ?? []
+            for move in transform.moves.reversed() { origins += origins.compactMap { $0.moved(from: move.to, to: move.from) } }
         }
         return origins
     }

@@ -1,5 +1,6 @@
 // Describes what a route found out about an event. Each stage gets one short sentence that names what decided.
 
+internal import Editing
 internal import Events
 internal import Expressions
 internal import Judging
@@ -93,11 +94,7 @@ struct RouteExplainer {
             if told.last?.verb == verb { told[told.count - 1].paths.append(text) } else { told.append((verb, [text])) }
         }
         for transform in route.transforms {
-            switch transform {
-            case .drop(let paths), .hash(let paths, _): for path in paths { tell(path) }
-            case .set(let members): for member in members { tell(member.path) }
-            case .step(let step): for path in step.paths { tell(path) }
-            }
+            for path in transform.paths { tell(path) }
         }
         for path in [route.sample?.annotation, route.session?.place].compactMap({ $0 }) { tell(path) }
         let id = Path(keys: ["messageId"])

@@ -1,6 +1,7 @@
 // Reads a module's description. A module is foreign code, so its description is checked like a file.
 
 internal import Document
+internal import FormReading
 public import Plans
 
 extension ModuleDescription {
@@ -16,7 +17,7 @@ extension ModuleDescription {
         do throws(LocatedFault) {
             let outline = try Outline.read(source, resolving: nil)
             root = outline.root
-            reading = Reading(source, catalog: NoModules(), faults: outline.faults)
+            reading = Reading(source, faults: outline.faults)
         } catch {
             throw ModuleFault("its description is not JSON: " + Words.visible("byte \(error.offset + 1): \(error.message)"))
         }
@@ -37,12 +38,6 @@ extension ModuleDescription {
         description.delivery = draft.delivery
         return description
     }
-}
-
-/// An empty catalog, since a description refers to no other module.
-private struct NoModules: ModuleCatalog {
-    func description(of module: String) -> ModuleDescription? { nil }
-    var names: [String] { [] }
 }
 
 enum DescriptionForm {

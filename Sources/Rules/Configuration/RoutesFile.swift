@@ -1,6 +1,7 @@
 // Reads routes.json. It returns a plan, or it throws the faults of the whole file at once.
 
 public import Document
+internal import FormReading
 public import Plans
 
 extension Plan {
@@ -38,7 +39,7 @@ public struct RoutesFile {
         var plan: Plan?
         do throws(LocatedFault) {
             let (root, faults) = try Outline.read(source, resolving: placeholders)
-            reading = Reading(source, file: file, catalog: catalog, faults: faults)
+            reading = PlanReading(source, file: file, catalog: catalog, faults: faults)
             plan = RootForm.root.read(root, reading)
             plan?.hide(root.hiddenTexts)
         } catch {

@@ -2,6 +2,7 @@
 // describe. `check` refuses everything that the schema refuses. Rules that compare parts of the file may be left to `check`.
 
 internal import Document
+internal import FormReading
 public import Plans
 
 extension RoutesFile {

@@ -2,6 +2,7 @@
 // with defaults filled in, sizes in bytes, and times in milliseconds.
 
 internal import Document
+internal import FormReading
 internal import Plans
 
 struct SettingsCheck {

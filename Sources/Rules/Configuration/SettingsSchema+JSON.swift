@@ -1,6 +1,7 @@
 // Reads the JSON Schema of a module's settings. An unknown keyword is a fault: if it were accepted, nothing would check it.
 
 internal import Document
+internal import FormReading
 internal import Plans
 
 enum SchemaForms {

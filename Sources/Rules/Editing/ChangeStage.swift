@@ -27,7 +27,29 @@ final class ChangeStage: Stage {
     private let changing: any Changing
     private var order: [(slot: Slot, number: Int)] = []
 
-    init(_ paths: PathTrie, fields: [Path], changing: @Sendable () -> any Changing) {
+    /// Returns the rules that change the values of the fields. `reading` lists more paths that the change reads. A field inside another one
+    /// is changed by a later stage.
+    static func rules(_ fields: [Path], reading: [Path] = [], _ changing: @escaping @Sendable () -> any Changing) -> [StageRule] {
+        apart(fields).map { fields in
+            let paths = PathTrie(fields + reading)
+            return StageRule(paths) { ChangeStage(paths, fields: fields, changing: changing) }
+        }
+    }
+
+    /// Returns the paths in groups. In a group, no path is inside another.
+    private static func apart(_ paths: [Path]) -> [[Path]] {
+        var groups: [[Path]] = []
+        for path in paths {
+            if let i = groups.firstIndex(where: { !$0.contains { $0.isNested(with: path) } }) {
+                groups[i].append(path)
+            } else {
+                groups.append([path])
+            }
+        }
+        return groups
+    }
+
+    private init(_ paths: PathTrie, fields: [Path], changing: @Sendable () -> any Changing) {
         self.fields = fields.map { MemberPath($0, in: paths) }
         self.changing = changing()
         self.changing.prepare(paths, self.fields)
@@ -93,5 +115,13 @@ private struct DropRun {
         guard let range else { return }
         replacements.append(range.start, range.end, textSince: replacements.textEnd)
         self.range = nil
+    }
+}
+
+extension Path {
+    /// Returns true if one path is inside the other or if both are equal.
+    func isNested(with other: Path) -> Bool {
+        let common = min(keys.count, other.keys.count)
+        return Path(keys: Array(keys.prefix(common))) == Path(keys: Array(other.keys.prefix(common)))
     }
 }

@@ -3,7 +3,6 @@
 
 internal import Events
 internal import Expressions
-internal import Plans
 internal import Redaction
 
 final class ComputeStage: Stage {
@@ -15,7 +14,18 @@ final class ComputeStage: Stage {
     private let onlyWhereLacking: Bool
     private var value = ByteBuffer()
 
-    init(
+    /// Returns the rule of the stage that sets one member.
+    static func rule(_ member: (path: Path, value: ComputedValue), onlyWhereLacking: Bool, _ resources: StepResources) -> StageRule {
+        let paths = PathTrie([member.path] + member.value.readPaths)
+        let set: ExpressionSet? =
+            if case .expression(let expression) = member.value { ExpressionSet([expression], paths: paths) } else { nil }
+        let (path, value, sources) = (member.path, member.value, resources.sources)
+        return StageRule(paths) {
+            ComputeStage(paths, path: path, value: value, set: set, onlyWhereLacking: onlyWhereLacking, sources: sources)
+        }
+    }
+
+    private init(
         _ paths: PathTrie, path: Path, value: ComputedValue, set: ExpressionSet?, onlyWhereLacking: Bool, sources: [String]
     ) {
         self.path = MemberPath(path, in: paths)

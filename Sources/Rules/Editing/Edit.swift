@@ -2,7 +2,6 @@
 // an object's members are adjacent.
 
 public import Events
-public import Plans
 
 public struct Edit: BitwiseCopyable {
     enum Kind: UInt8, BitwiseCopyable {
@@ -135,18 +134,4 @@ public struct EditCompiler {
         digests.append(rule)
         return digests.count - 1
     }
-}
-
-extension TransformPlan {
-    /// The members that the transform names.
-    public var paths: [Path] {
-        switch self {
-        case .drop(let paths), .hash(let paths, _): paths
-        case .set(let members): members.map(\.path)
-        case .step(let step): step.paths
-        }
-    }
-
-    /// True if the transform cannot be folded.
-    public var isStep: Bool { if case .step = self { true } else { false } }
 }

@@ -2,7 +2,6 @@
 // keeps its position. A member that the event lacks is added at the end of its object, in the order in which the transforms first set it.
 
 public import Events
-public import Plans
 
 /// The final effect of a list of transforms on a member.
 public indirect enum MemberFate {
@@ -21,20 +20,16 @@ public indirect enum MemberFate {
 
     static var untouched: MemberFate { .kept(Members()) }
 
-    /// The fate of a whole event under all the transforms of a list.
-    public init(_ transforms: [TransformPlan], keys: UnsafeBufferPointer<HMACKey>) {
+    /// The fate of a whole event under all the operations of a list. Each of them must be folded.
+    public init(_ steps: [any Step], _ resources: StepResources) {
         self = .untouched
-        for transform in transforms {
-            switch transform {
-            case .drop(let paths): for path in paths { drop(path.bytes[...]) }
-            case .set(let members): for member in members { set(member.path.bytes[...], Constant(json: member.json)) }
-            case .hash(let paths, let key): for path in paths { hash(path.bytes[...], key: key, keys: keys) }
-            case .step: preconditionFailure("a step is a stage of its own")
-            }
+        for step in steps {
+            guard case .folded(let fold) = step.code(resources) else { preconditionFailure("an operation with stages is not folded") }
+            fold(&self)
         }
     }
 
-    private mutating func drop(_ path: ArraySlice<[UInt8]>) {
+    mutating func drop(_ path: ArraySlice<[UInt8]>) {
         guard let key = path.first else { return }
         switch self {
         case .kept(var members):
@@ -49,7 +44,7 @@ public indirect enum MemberFate {
         }
     }
 
-    private mutating func set(_ path: ArraySlice<[UInt8]>, _ value: Constant) {
+    mutating func set(_ path: ArraySlice<[UInt8]>, _ value: Constant) {
         guard let key = path.first else {
             self = .constant(value)
             return
@@ -71,7 +66,7 @@ public indirect enum MemberFate {
         }
     }
 
-    private mutating func hash(_ path: ArraySlice<[UInt8]>, key: Int, keys: UnsafeBufferPointer<HMACKey>) {
+    mutating func hash(_ path: ArraySlice<[UInt8]>, key: Int, keys: UnsafeBufferPointer<HMACKey>) {
         switch self {
         case .constant(var constant):
             constant.hash(path, keys[key])

@@ -1,4 +1,4 @@
-// `rename` and `move`: moves one member to another place. A value that is there is overwritten. Missing objects on the path are made.
+// Moves one member to another place, for `rename` and `move`. A value that is there is overwritten. Missing objects on the path are made.
 
 internal import Events
 internal import Redaction
@@ -9,7 +9,15 @@ final class MoveStage: Stage {
     /// True if both paths are in the same object. Then only the key changes.
     private let isRename: Bool
 
-    init(_ paths: PathTrie, from: Path, to: Path) {
+    /// Returns the rules that move the members. Each move is a stage, because it may name a member that the preceding one has moved.
+    static func rules(_ moves: [(from: Path, to: Path)]) -> [StageRule] {
+        moves.map { from, to in
+            let paths = PathTrie([from, to])
+            return StageRule(paths) { MoveStage(paths, from: from, to: to) }
+        }
+    }
+
+    private init(_ paths: PathTrie, from: Path, to: Path) {
         self.from = MemberPath(from, in: paths)
         self.to = MemberPath(to, in: paths)
         isRename = from.keys.dropLast() == to.keys.dropLast()

@@ -55,6 +55,11 @@ public struct StageRule: Sendable {
     let paths: PathTrie
     /// The index in the route's list of the operation that it is part of. If several are folded, it is the last of them.
     /// It is nil if the stage drops what consent withholds, or writes the annotation of the sample and the session.
-    let step: Int?
+    var step: Int?
     let make: @Sendable () -> Stage
+
+    init(_ paths: PathTrie, _ make: @escaping @Sendable () -> Stage) {
+        self.paths = paths
+        self.make = make
+    }
 }

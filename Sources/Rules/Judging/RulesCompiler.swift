@@ -15,14 +15,13 @@ struct RulesCompiler {
     private let sessionPaths: PathTrie
     private let store: Store
     private let keys: UnsafeBufferPointer<HMACKey>
-    private let keepsDigests: Bool
+    private let resources: StepResources
     private let consent: ConsentSection?
 
     init(
         _ plan: Plan, wanted: WantedPaths, paths: PathTrie, sessionPaths: PathTrie, store: Store, keepsDigests: Bool,
         consent: ConsentSection?
     ) {
-        self.keepsDigests = keepsDigests
         self.consent = consent
         self.plan = plan
         self.wanted = wanted
@@ -30,12 +29,13 @@ struct RulesCompiler {
         self.sessionPaths = sessionPaths
         self.store = store
         keys = store.list(plan.keys.map { HMACKey($0.secret.bytes) })
+        resources = StepResources(keys: keys, sources: plan.sources.map(\.name), keepsDigests: keepsDigests)
     }
 
     /// Compiles the plan. `numbers` identify the routes in their events. `conditions` has the indices of the routes' expressions.
     func compile(subjectKey: SipKey, numbers: [UInt16], conditions: Conditions, memories: RulesMemories) -> (Rules, ProgramCompiler) {
         var edits = EditCompiler(paths: paths, keys: keys, store: store)
-        var programs = ProgramCompiler(keys: keys, store: store, sources: plan.sources.map(\.name), keepsDigests: keepsDigests)
+        var programs = ProgramCompiler(resources, store: store)
         var sampled: [Int] = []
         let cutsFields = plan.consent?.fields.contains { $0.level > 0 } ?? false
         let routes = zip(plan.routes, numbers).enumerated().map { index, both in
@@ -92,7 +92,8 @@ struct RulesCompiler {
 
     private func compileEmit(_ plan: EmitPlan, condition: Int, values: [Int], _ edits: inout EditCompiler) -> EmitRule {
         let replaced = Set(plan.members.map { Path(keys: [$0.key]) }).union([wanted.messageID, WantedPaths.properties])
-        let edit = edits.add(MemberFate([.drop(Array(replaced)), .set([(path: WantedPaths.mark, json: "true")])], keys: keys))
+        let edit = edits.add(
+            MemberFate([DropStep(Array(replaced)), SetStep(constants: [(path: WantedPaths.mark, json: "true")])], resources))
         var pieces: [EmitPiece] = []
         var text: [UInt8] = []
         var left = values[...]
@@ -124,7 +125,7 @@ struct RulesCompiler {
     private func compileEdits(
         _ route: RoutePlan, cutsFields: Bool, edits: inout EditCompiler, programs: inout ProgramCompiler
     ) -> EditVariants {
-        let middle = route.transforms.contains(where: \.isStep) ? programs.compile(route.transforms) : nil
+        let middle = route.transforms.contains { !$0.code(resources).isFolded } ? programs.compile(route.transforms) : nil
         let perRate = route.session == nil ? 1 : 2
         let rates = route.writtenRates.count
         let list =
@@ -157,18 +158,18 @@ struct RulesCompiler {
     ) -> [Int] {
         annotations(route).map { annotation in
             if let middle { return EditVariants.edit(ofProgram: programs.add(cut: cut, middle: middle, annotation: annotation)) }
-            let transforms = (cut.isEmpty ? [] : [.drop(cut)]) + route.transforms + (annotation.map { [$0] } ?? [])
-            return edits.add(MemberFate(transforms, keys: keys))
+            let cuts: [any Step] = cut.isEmpty ? [] : [DropStep(cut)]
+            return edits.add(MemberFate(cuts + route.transforms + (annotation.map { [$0] } ?? []), resources))
         }
     }
 
     /// Returns what is written into the event for each rate, without a session and with one. Nil means that nothing is written.
-    private func annotations(_ route: RoutePlan) -> [TransformPlan?] {
+    private func annotations(_ route: RoutePlan) -> [SetStep?] {
         route.writtenRates.flatMap { rate in
             var members: [(path: Path, json: String)] = []
             if let path = route.sample?.annotation, let rate { members.append((path, rate == 1 ? "1" : "\(rate)")) }
-            let plain = members.isEmpty ? nil : TransformPlan.set(members)
-            return [plain] + (route.session.map { [.set(members + [(path: $0.place, json: SessionWriter.room)])] } ?? [])
+            let plain = members.isEmpty ? nil : SetStep(constants: members)
+            return [plain] + (route.session.map { [SetStep(constants: members + [(path: $0.place, json: SessionWriter.room)])] } ?? [])
         }
     }
 }

@@ -146,8 +146,7 @@ struct WantedPaths {
             for condition in [route.condition, route.sample?.keepCondition] { paths += condition?.paths ?? [] }
             paths += [route.sample?.by, route.sample?.annotation, route.session?.by, route.session?.place].compactMap { $0 }
             for transform in route.transforms {
-                paths += transform.paths
-                if case .step(let step) = transform { paths += step.readPaths }
+                paths += transform.paths + transform.readPaths
             }
         }
         for emit in plan.emits {

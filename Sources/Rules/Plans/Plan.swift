@@ -2,6 +2,7 @@
 // it is valid: code that holds a plan never checks it again.
 
 public import Document
+public import Editing
 public import Events
 public import Expressions
 
@@ -245,7 +246,7 @@ public struct RoutePlan: Sendable {
     public var session: SessionPlan?
     /// The greatest age of its events while they wait or are dead letters. It is nil if there is no limit.
     public var retention: Duration?
-    public var transforms: [TransformPlan] = []
+    public var transforms: [any Step] = []
     /// Indices into `Plan.providers`.
     public var providers: [Int] = []
 
@@ -278,16 +279,6 @@ public enum Scalar: Sendable, Equatable {
     /// The number as the file writes it. It is compared by its exact value.
     case number(String)
     case string(String)
-}
-
-public enum TransformPlan: Sendable {
-    case drop([Path])
-    /// Each member with its new value, as JSON text.
-    case set([(path: Path, json: String)])
-    /// HMAC-SHA-256 under the key at this index of `Plan.keys`, written as 64 hex digits.
-    case hash([Path], key: Int)
-    /// Another operation. It works on the event as the operations before it have left it.
-    case step(StepPlan)
 }
 
 // MARK: - Providers

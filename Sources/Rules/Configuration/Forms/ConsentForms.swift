@@ -1,7 +1,9 @@
 // The form of the section `consent`, and of the consent that a route demands.
 
 internal import Document
+internal import Editing
 internal import Events
+internal import FormReading
 internal import Plans
 
 enum ConsentForms {
@@ -140,7 +142,7 @@ enum ConsentForms {
 
     // MARK: - The ledger
 
-    private static let ledgerKey = Transforms.key("ledger key")
+    private static let ledgerKey = Forms.key("ledger key")
 
     private static let fullLedger = Form<LedgerPlan>.object(
         LedgerPlan(),
@@ -173,7 +175,7 @@ enum ConsentForms {
         if let other = plan.state.encrypt, own.contains(other) {
             reading.fault(place, "names the key that encrypts the state folder, expected a key that is used only here")
         }
-        let hashing = plan.routes.flatMap(\.transforms).flatMap(\.hashKeys)
+        let hashing = plan.routes.flatMap(\.transforms).compactMap { $0.hashing?.key }
         if !own.isDisjoint(with: hashing) {
             reading.fault(place, "names a key that routes use for hashing, expected a key that is used only here")
         }
@@ -198,17 +200,6 @@ extension ConsentPlan {
     fileprivate var unknownRule: UnknownForms.Rule {
         get { UnknownForms.Rule(otherwise: unknown, by: unknownBy) }
         set { (unknown, unknownBy) = (newValue.otherwise, newValue.by) }
-    }
-}
-
-extension TransformPlan {
-    /// The keys that it hashes with, as indices into `Plan.keys`.
-    fileprivate var hashKeys: [Int] {
-        switch self {
-        case .hash(_, let key): [key]
-        case .step(let step): step.hashKeys
-        case .drop, .set: []
-        }
     }
 }
 

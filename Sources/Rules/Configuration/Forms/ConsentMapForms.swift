@@ -1,6 +1,7 @@
 // The form of `map` in the consent section: what consent in the formats of other platforms means for the purposes of the file.
 
 internal import Document
+internal import FormReading
 internal import Plans
 
 enum ConsentMapForms {

@@ -1,6 +1,7 @@
 // The form of `delivery`, which says how a lane delivers: for a provider in routes.json, and for a module in its description.
 
 internal import Document
+internal import FormReading
 internal import Plans
 
 enum DeliveryForm {

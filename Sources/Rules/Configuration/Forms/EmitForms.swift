@@ -4,6 +4,7 @@
 internal import Document
 internal import Events
 internal import Expressions
+internal import FormReading
 internal import Plans
 
 enum EmitForms {

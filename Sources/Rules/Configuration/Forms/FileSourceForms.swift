@@ -1,6 +1,7 @@
 // The form of a source that reads files: which files, and whether they are removed.
 
 internal import Document
+internal import FormReading
 internal import Plans
 
 enum FileSourceForms {

@@ -1,6 +1,7 @@
 // The form of `consent.hold`: how many events may wait for consent, and for how long.
 
 internal import Document
+internal import FormReading
 internal import Plans
 
 enum HoldForms {

@@ -1,6 +1,7 @@
 // The form of the section `providers`: the module, how its lane delivers, its isolation, and the module's own settings.
 
 internal import Document
+internal import FormReading
 internal import Plans
 
 enum ProviderForms {

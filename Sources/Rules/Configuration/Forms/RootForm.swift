@@ -2,6 +2,7 @@
 
 internal import Document
 internal import Events
+internal import FormReading
 internal import Plans
 
 enum RootForm {
@@ -84,7 +85,7 @@ enum RootForm {
 
     private static let state = Form<StatePlan>.object(
         StatePlan(),
-        [Member("encrypt", Transforms.key("encryption key"), "The key of 'keys' under which events are encrypted.", into: \.encrypt)])
+        [Member("encrypt", Forms.key("encryption key"), "The key of 'keys' under which events are encrypted.", into: \.encrypt)])
 
     private static let shutdown = Form<ShutdownPlan>.object(
         ShutdownPlan(),

@@ -1,6 +1,7 @@
 // The form of a route's `session`: an id for each subject, which changes after an idle time.
 
 internal import Events
+internal import FormReading
 internal import Plans
 
 enum SessionForm {

@@ -2,6 +2,7 @@
 // the routes and the ledger that sources refer to are there.
 
 internal import Document
+internal import FormReading
 internal import Plans
 
 enum SourceForms {

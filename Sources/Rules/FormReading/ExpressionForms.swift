@@ -1,16 +1,16 @@
 // The forms of expressions. An expression is compiled when it is read, so that a fault points at its place inside the string.
 
 internal import Document
-internal import Expressions
+public import Expressions
 
-enum ExpressionForms {
+public enum ExpressionForms {
     /// An expression that gives true or false.
-    static let condition = Form<Expression>(schema) { node, reading in
+    public static let condition = Form<Expression>(schema) { node, reading in
         read(node, reading: reading) { (text) throws(ExpressionFault) in try Expression.condition(text) }
     }
 
     /// An expression that gives a value of any type.
-    static let value = Form<Expression>(schema) { node, reading in
+    public static let value = Form<Expression>(schema) { node, reading in
         read(node, reading: reading) { (text) throws(ExpressionFault) in try Expression(text) }
     }
 

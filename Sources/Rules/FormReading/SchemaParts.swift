@@ -2,38 +2,37 @@
 // resolved. Therefore it never refuses a text that a placeholder may make valid.
 
 internal import Document
-internal import Plans
 
-enum SchemaParts {
+public enum SchemaParts {
     /// A string, and any value, in which all placeholders are well formed.
-    static let text = ref("text")
-    static let value = ref("value")
+    public static let text = ref("text")
+    public static let value = ref("value")
     /// A text that holds a placeholder.
-    static let placeholder = ref("placeholder")
+    public static let placeholder = ref("placeholder")
     /// A name: as a string, and as the key of an object, where no placeholder is resolved.
-    static let name = ref("name")
-    static let key = ref("key")
-    static let path = ref("path")
-    static let pathKey = ref("pathKey")
-    static let glob = ref("glob")
-    static let globKey = ref("globKey")
-    static let size = ref("size")
-    static let time = ref("time")
-    static let rate = ref("rate")
-    static let delivery = ref("delivery")
-    static let provider = ref("provider")
+    public static let name = ref("name")
+    public static let key = ref("key")
+    public static let path = ref("path")
+    public static let pathKey = ref("pathKey")
+    public static let glob = ref("glob")
+    public static let globKey = ref("globKey")
+    public static let size = ref("size")
+    public static let time = ref("time")
+    public static let rate = ref("rate")
+    public static let delivery = ref("delivery")
+    public static let provider = ref("provider")
 
-    static func ref(_ name: String) -> String { "{\"$ref\":\"#/$defs/\(name)\"}" }
+    public static func ref(_ name: String) -> String { "{\"$ref\":\"#/$defs/\(name)\"}" }
 
-    static func anyOf(_ schemas: [String]) -> String { "{\"anyOf\":\(JSONText.list(schemas))}" }
+    public static func anyOf(_ schemas: [String]) -> String { "{\"anyOf\":\(JSONText.list(schemas))}" }
     /// Returns the schema of a string that matches `schema` or holds a placeholder.
-    static func orPlaceholder(_ schema: String) -> String { text.dropLast() + ",\"anyOf\":\(JSONText.list([schema, placeholder]))}" }
+    public static func orPlaceholder(_ schema: String) -> String { text.dropLast() + ",\"anyOf\":\(JSONText.list([schema, placeholder]))}" }
 
-    static func pattern(_ pattern: String) -> String { "{\"type\":\"string\",\"pattern\":\(JSONText.quoted(pattern))}" }
+    public static func pattern(_ pattern: String) -> String { "{\"type\":\"string\",\"pattern\":\(JSONText.quoted(pattern))}" }
 
-    static func choice(_ words: [String]) -> String { orPlaceholder("{\"enum\":\(JSONText.list(words.map(JSONText.quoted)))}") }
+    public static func choice(_ words: [String]) -> String { orPlaceholder("{\"enum\":\(JSONText.list(words.map(JSONText.quoted)))}") }
 
-    static var definitions: [(name: String, json: String)] {
+    public static var definitions: [(name: String, json: String)] {
         [
             ("text", pattern(#"^(?:\$\$\{|\$\{(?:env|file):[^}]+\}|\$(?!\$?\{)|[^$])*$"#)),
             (

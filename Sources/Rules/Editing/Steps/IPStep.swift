@@ -1,8 +1,46 @@
 // `ip`: keeps only the network part of an address. A value that is not an address is dropped.
 
-internal import Events
+public import Events
+internal import FormReading
 internal import Glibc
 internal import Redaction
+
+public struct IPStep: Step {
+    public var paths: [Path] = []
+    /// The number of leading bits that are kept.
+    public var v4 = 24
+    public var v6 = 48
+
+    public init(_ paths: [Path], v4: Int = 24, v6: Int = 48) {
+        self.paths = paths
+        self.v4 = v4
+        self.v6 = v6
+    }
+
+    static let declaration = StepDeclaration(
+        "ip", "Keeps only the network part of IP addresses.",
+        example: .init(
+            #"["context.ip"]"#, event: #"{"context":{"ip":"203.0.113.77"}}"#, result: #"{"context":{"ip":"203.0.113.0"}}"#),
+        samples: [
+            #"["$path","$path"]"#, #"{"fields":["$path"],"v4":0,"v6":0}"#, #"{"fields":["$path"],"v4":32,"v6":128}"#,
+            #"{"fields":["$path"],"v4":17}"#,
+        ],
+        form: Forms.fields(object) { IPStep($0) })
+
+    private static let object = Form<IPStep>.object(
+        IPStep([]),
+        [
+            Member("fields", Forms.paths, required: true, "The members that hold addresses.", into: \.paths),
+            Member("v4", Forms.integer(0...32), "How many leading bits of an IPv4 address are kept; 24 when left out.", into: \.v4),
+            Member("v6", Forms.integer(0...128), "How many leading bits of an IPv6 address are kept; 48 when left out.", into: \.v6),
+        ])
+
+    public func summary(_ shown: (String) -> String) -> String { "ip \(list(paths, shown)) to /\(v4) and /\(v6)" }
+
+    public func code(_ resources: StepResources) -> StepCode {
+        .stages(ChangeStage.rules(paths) { [v4, v6] in AddressChange(v4: v4, v6: v6) })
+    }
+}
 
 final class AddressChange: Changing {
     private let v4: Int

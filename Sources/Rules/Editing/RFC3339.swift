@@ -1,44 +1,7 @@
-// `round` of a time: rounds down to the beginning of its minute, hour or day. A string must be a time as in RFC 3339, which keeps its
-// offset, or a date, which stays as it is. A number is the seconds since 1970, or the milliseconds if it is 100,000,000,000 or more, or
-// as far below zero. Every other value is dropped.
+// Reads dates and times as in RFC 3339, without escapes.
 
 internal import Events
-internal import Plans
-internal import Redaction
 
-final class TimeChange: Changing {
-    private let unit: ValueChange.TimeUnit
-
-    init(_ unit: ValueChange.TimeUnit) { self.unit = unit }
-
-    func change(_ value: ByteRun, slot: Int, event: ScannedEvent, into out: inout Replacements) -> ValueOutcome {
-        if value.base[0] == UInt8(ascii: "\"") { return changeText(value, &out) }
-        guard value.isNumber, let number = numberIn(value), abs(number) < 9e15 else { return .drop }
-        let length: Int64 = (unit == .minute ? 60 : unit == .hour ? 3600 : 86_400) * (abs(number) >= 1e11 ? 1000 : 1)
-        let whole = Int64(number.rounded(.down))
-        let floor = whole - ((whole % length) + length) % length
-        var text = "\(floor)"
-        text.withUTF8 { out.put($0.baseAddress!, $0.count) }
-        return .put
-    }
-
-    private func changeText(_ value: ByteRun, _ out: inout Replacements) -> ValueOutcome {
-        let text = ByteRun(base: value.base + 1, count: value.count - 2)
-        guard RFC3339.isDate(text) else { return .drop }
-        if text.count == 10 { return .unchanged }
-        guard let zone = RFC3339.zone(text) else { return .drop }
-        out.put(value.base, 11)
-        out.put(UInt8(ascii: "T"))
-        let kept = unit == .day ? 0 : unit == .hour ? 2 : 5
-        let zeros: StaticString = "00:00:00"
-        for index in 0..<8 { out.put(index < kept ? text.base[11 + index] : zeros.utf8Start[index]) }
-        out.put(text.base + zone, text.count - zone)
-        out.put(UInt8(ascii: "\""))
-        return .put
-    }
-}
-
-/// Parses times as in RFC 3339, without escapes.
 enum RFC3339 {
     /// Returns true if the text begins with a date that exists.
     static func isDate(_ text: ByteRun) -> Bool {

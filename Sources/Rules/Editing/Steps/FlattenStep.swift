@@ -3,8 +3,27 @@
 // members, the key is the path with dots. Any other scalar stays byte for byte. Lists and objects deeper than 64 levels are left out. A
 // field that is not an object is converted like such a member.
 
-internal import Events
+public import Events
+internal import FormReading
 internal import Redaction
+
+public struct FlattenStep: Step {
+    public var paths: [Path]
+
+    public init(_ paths: [Path]) { self.paths = paths }
+
+    static let declaration = StepDeclaration(
+        "flatten", "Converts the members of an object to scalars, for providers that accept only flat scalars.",
+        example: .init(
+            #"["properties"]"#, event: #"{"properties":{"ids":[1,2],"size":{"w":3,"h":4},"at":"1970-01-02","n":1.0}}"#,
+            result: #"{"properties":{"ids":"1,2","size":"w:3,h:4","at":86400,"n":1.0}}"#),
+        samples: [#"["$path","$path"]"#],
+        form: Forms.paths.then { paths, _, _ in FlattenStep(paths) })
+
+    public func summary(_ shown: (String) -> String) -> String { "flatten \(list(paths, shown))" }
+
+    public func code(_ resources: StepResources) -> StepCode { .stages(ChangeStage.rules(paths) { FlattenChange() }) }
+}
 
 final class FlattenChange: Changing {
     /// The number of nested levels that are written. Deeper lists and objects are left out.

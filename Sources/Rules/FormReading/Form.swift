@@ -1,20 +1,20 @@
 // A form declares once what a value of routes.json must be. It reads the value, and it describes the value to editors as JSON Schema.
 
-internal import Document
+public import Document
 
-struct Form<Value>: Sendable {
+public struct Form<Value>: Sendable {
     /// The JSON Schema of the value: one object without spaces between its tokens.
-    var schema: String
+    public var schema: String
     /// Reads the value. Returns nil if the value is invalid; then the reading has the fault.
-    var read: @Sendable (Node, Reading) -> Value?
+    public var read: @Sendable (Node, Reading) -> Value?
 
-    init(_ schema: String, _ read: @escaping @Sendable (Node, Reading) -> Value?) {
+    public init(_ schema: String, _ read: @escaping @Sendable (Node, Reading) -> Value?) {
         self.schema = schema
         self.read = read
     }
 
     /// Returns a form with one more step after reading. The step reports its own faults.
-    func then<Other>(_ step: @escaping @Sendable (Value, Node, Reading) -> Other?) -> Form<Other> {
+    public func then<Other>(_ step: @escaping @Sendable (Value, Node, Reading) -> Other?) -> Form<Other> {
         let read = read
         return Form<Other>(schema) { node, reading in
             guard let value = read(node, reading) else { return nil }
@@ -24,14 +24,14 @@ struct Form<Value>: Sendable {
 }
 
 /// A member of an object, with the place of its value in the result.
-struct Member<Whole>: Sendable {
-    var name: String
-    var isRequired: Bool
-    var about: String
-    var schema: String
-    var read: @Sendable (Node, inout Whole, Reading) -> Void
+public struct Member<Whole>: Sendable {
+    public var name: String
+    public var isRequired: Bool
+    public var about: String
+    public var schema: String
+    public var read: @Sendable (Node, inout Whole, Reading) -> Void
 
-    init<Value>(
+    public init<Value>(
         _ name: String, _ form: Form<Value>, required: Bool = false, _ about: String,
         into target: any WritableKeyPath<Whole, Value> & Sendable
     ) {
@@ -40,7 +40,7 @@ struct Member<Whole>: Sendable {
         }
     }
 
-    init<Value>(
+    public init<Value>(
         _ name: String, _ form: Form<Value>, required: Bool = false, _ about: String,
         into target: any WritableKeyPath<Whole, Value?> & Sendable
     ) {
@@ -50,7 +50,7 @@ struct Member<Whole>: Sendable {
     }
 
     /// A member that is only read. Its form keeps the value, or nothing does.
-    init<Value>(_ name: String, _ form: Form<Value>, required: Bool = false, _ about: String) {
+    public init<Value>(_ name: String, _ form: Form<Value>, required: Bool = false, _ about: String) {
         self.init(name, isRequired: required, about: about, schema: form.schema) { node, _, reading in _ = form.read(node, reading) }
     }
 
@@ -65,14 +65,14 @@ struct Member<Whole>: Sendable {
         self.read = read
     }
 
-    var schemaMember: (name: String, json: String) {
+    public var schemaMember: (name: String, json: String) {
         (name, "{\"description\":\(JSONText.quoted(about))" + (schema == "{}" ? "}" : "," + schema.dropFirst()))
     }
 }
 
 extension Form {
     /// Returns the form of an object with exactly these members. They are read in this order, whatever their order in the file.
-    static func object(_ empty: Value, _ members: [Member<Value>], called name: String = "key") -> Form where Value: Sendable {
+    public static func object(_ empty: Value, _ members: [Member<Value>], called name: String = "key") -> Form where Value: Sendable {
         let required = members.filter(\.isRequired).map(\.name)
         let schema = JSONText.object(
             [("type", "\"object\""), ("properties", JSONText.object(members.map(\.schemaMember)))]
@@ -95,28 +95,28 @@ extension Form {
     }
 
     /// The form with a schema that refuses an empty object, for a form that already refuses one when it reads.
-    var notEmpty: Form { with(#""minProperties":1"#) }
+    public var notEmpty: Form { with(#""minProperties":1"#) }
 
     /// Returns the form with more members in its schema.
-    func with(_ members: String) -> Form {
+    public func with(_ members: String) -> Form {
         var form = self
         form.schema = "\(schema.dropLast()),\(members)}"
         return form
     }
 
     /// Returns a form that accepts what any of several forms accepts. `choose` selects one of them by the value in the file.
-    static func either(_ forms: [Form], by choose: @escaping @Sendable (Node, Reading) -> Form?) -> Form {
+    public static func either(_ forms: [Form], by choose: @escaping @Sendable (Node, Reading) -> Form?) -> Form {
         Form("{\"anyOf\":\(JSONText.list(forms.map(\.schema)))}") { node, reading in choose(node, reading)?.read(node, reading) }
     }
 }
 
 extension Reading {
-    func lacks(_ name: String, _ about: String, in node: Node) {
+    public func lacks(_ name: String, _ about: String, in node: Node) {
         let gist = Words.gist(about)
         fault(node, "lacks \(Words.quoted(name))" + (gist.isEmpty ? "" : ": \(gist)"))
     }
 
-    func refuseUnknownKeys(of node: Node, known: [String], called what: String = "key") {
+    public func refuseUnknownKeys(of node: Node, known: [String], called what: String = "key") {
         for entry in node.entries ?? [] where !known.contains(entry.key.name) {
             let hint =
                 Words.nearest(entry.key.name, among: known).map { "did you mean \(Words.quoted($0))?" } ?? "expected \(Words.either(known))"

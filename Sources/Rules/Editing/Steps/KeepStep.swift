@@ -1,7 +1,30 @@
 // `keep`: keeps only the listed members, byte for byte, and the objects that contain them. A containing object is dropped if none of
 // its members is kept. A value on the path that is not an object is dropped too.
 
-internal import Events
+public import Events
+internal import FormReading
+
+public struct KeepStep: Step {
+    public var paths: [Path]
+
+    public init(_ paths: [Path]) { self.paths = paths }
+
+    static let declaration = StepDeclaration(
+        "keep", "Keeps only these members and the objects that contain them.",
+        example: .init(
+            #"["event", "properties.price", "context.page.url"]"#,
+            event: #"{"event":"a","userId":"u","properties":{"price":1.0,"note":"x"},"context":{"page":{"title":"t"}}}"#,
+            result: #"{"event":"a","properties":{"price":1.0}}"#),
+        samples: [#"["event","context","$path","$path","$path"]"#],
+        form: Forms.list("paths", of: Forms.path).then { paths, _, _ in KeepStep(paths) })
+
+    public func summary(_ shown: (String) -> String) -> String { "keep only \(list(paths, shown))" }
+
+    public func code(_ resources: StepResources) -> StepCode {
+        let (trie, kept) = (PathTrie(paths), paths)
+        return .stages([StageRule(trie) { KeepStage(trie, kept) }])
+    }
+}
 
 final class KeepStage: Stage {
     private struct Node {

@@ -1,11 +1,10 @@
 // The basic forms from which the forms of all sections are built.
 
-internal import Document
-internal import Events
-internal import Plans
+public import Document
+public import Events
 
-enum Forms {
-    static let string = Form<Node.Text>(SchemaParts.text) { node, reading in
+public enum Forms {
+    public static let string = Form<Node.Text>(SchemaParts.text) { node, reading in
         guard let text = node.text else {
             reading.refuseType(node, "a string")
             return nil
@@ -14,7 +13,7 @@ enum Forms {
     }
 
     /// A name that people read in messages and accounts.
-    static let name = Form<String>(SchemaParts.name) { node, reading in
+    public static let name = Form<String>(SchemaParts.name) { node, reading in
         guard let text = string.read(node, reading) else { return nil }
         if let must = nameFault(text.value) {
             reading.refuse(node, must)
@@ -23,19 +22,19 @@ enum Forms {
         return text.value
     }
 
-    static func nameFault(_ name: String) -> String? {
+    public static func nameFault(_ name: String) -> String? {
         if name.isEmpty { return "a name, not empty" }
         if name.utf8.count > 200 { return "a name of at most 200 bytes" }
         return name == Words.visible(name) ? nil : "a name without control characters"
     }
 
-    static let boolean = Form<Bool>(#"{"type":"boolean"}"#) { node, reading in
+    public static let boolean = Form<Bool>(#"{"type":"boolean"}"#) { node, reading in
         if case .bool(let value) = node.value { return value }
         reading.refuseType(node, "true or false")
         return nil
     }
 
-    static func integer(_ range: ClosedRange<Int>) -> Form<Int> {
+    public static func integer(_ range: ClosedRange<Int>) -> Form<Int> {
         let most = range.upperBound == .max ? "" : #","maximum":\#(range.upperBound)"#
         return Form(#"{"type":"integer","minimum":\#(range.lowerBound)\#(most)}"#) { node, reading in
             guard case .number(let text) = node.value, let value = Int(text) else {
@@ -50,7 +49,7 @@ enum Forms {
         }
     }
 
-    static func number(_ range: ClosedRange<Int>) -> Form<Double> {
+    public static func number(_ range: ClosedRange<Int>) -> Form<Double> {
         Form(#"{"type":"number","minimum":\#(range.lowerBound),"maximum":\#(range.upperBound)}"#) { node, reading in
             guard case .number(let text) = node.value, let value = Double(text) else {
                 reading.refuseType(node, "a number between \(range.lowerBound) and \(range.upperBound)")
@@ -65,16 +64,13 @@ enum Forms {
     }
 
     /// Returns the form of a size. Its value is in bytes.
-    static func size(_ range: ClosedRange<Int>) -> Form<Int> { quantity(.size, range: range, schema: SchemaParts.size) }
+    public static func size(_ range: ClosedRange<Int>) -> Form<Int> { quantity(.size, range: range, schema: SchemaParts.size) }
     /// Returns the form of a time. The range is in milliseconds.
-    static func time(_ range: ClosedRange<Int>) -> Form<Duration> {
+    public static func time(_ range: ClosedRange<Int>) -> Form<Duration> {
         quantity(.time, range: range, schema: SchemaParts.time).then { value, _, _ in .milliseconds(value) }
     }
 
-    /// A number of events per unit of time.
-    static let rate = quantity(.rate, range: 1 ... .max, schema: SchemaParts.rate).then { events, _, _ in EventRate(perDay: events) }
-
-    private static func quantity(_ quantity: Quantity, range: ClosedRange<Int>, schema: String) -> Form<Int> {
+    public static func quantity(_ quantity: Quantity, range: ClosedRange<Int>, schema: String) -> Form<Int> {
         Form(schema) { node, reading in
             guard let value = reading.quantity(quantity, node, in: range) else { return nil }
             guard range.contains(value) else {
@@ -86,11 +82,12 @@ enum Forms {
         }
     }
 
-    static func bounds(_ least: String, _ most: String?) -> String {
+    public static func bounds(_ least: String, _ most: String?) -> String {
         most.map { "between \(least) and \($0)" } ?? "at least \(least)"
     }
 
-    static func choice<Choice: RawRepresentable & CaseIterable & Sendable>(_: Choice.Type) -> Form<Choice> where Choice.RawValue == String {
+    public static func choice<Choice: RawRepresentable & CaseIterable & Sendable>(_: Choice.Type) -> Form<Choice>
+    where Choice.RawValue == String {
         let words = Choice.allCases.map(\.rawValue)
         return Form(SchemaParts.choice(words)) { node, reading in
             guard let text = node.text, let choice = Choice(rawValue: text.value) else {
@@ -101,16 +98,7 @@ enum Forms {
         }
     }
 
-    static let glob = Form<Glob>(SchemaParts.glob) { node, reading in
-        guard let text = string.read(node, reading) else { return nil }
-        if let must = Glob.fault(text.value) {
-            reading.refuse(node, must)
-            return nil
-        }
-        return Glob(text.value)
-    }
-
-    static let path = Form<Path>(SchemaParts.path) { node, reading in
+    public static let path = Form<Path>(SchemaParts.path) { node, reading in
         guard let text = string.read(node, reading) else { return nil }
         do throws(PathFault) {
             return try Path(parsing: text.value)
@@ -128,7 +116,7 @@ enum Forms {
 
     /// Returns the form of a list of items; messages call them `noun`. `check` gets all valid items with their nodes, even if other items
     /// are invalid.
-    static func list<Item>(
+    public static func list<Item>(
         _ noun: String, of item: Form<Item>, least: Int = 1, most: Int = .max,
         check: @escaping @Sendable ([(value: Item, node: Node)], Reading) -> Void = { _, _ in }
     ) -> Form<[Item]> {
@@ -147,7 +135,7 @@ enum Forms {
     }
 
     /// Returns the form of a list without duplicates.
-    static func set<Item: Hashable & Sendable>(_ noun: String, of item: Form<Item>, least: Int = 1) -> Form<[Item]> {
+    public static func set<Item: Hashable & Sendable>(_ noun: String, of item: Form<Item>, least: Int = 1) -> Form<[Item]> {
         var form = list(noun, of: item, least: least) { items, reading in
             var seen: Set<Item> = []
             for (value, node) in items where !seen.insert(value).inserted {
@@ -159,9 +147,11 @@ enum Forms {
     }
 
     /// Returns the form of an object whose keys the user chooses.
-    static func table<Key: Hashable & Sendable, Item>(_ noun: String, by key: KeyForm<Key>, of item: Form<Item>, most: Int = .max) -> Form<
-        [(key: Key, value: Item)]
-    > {
+    public static func table<Key: Hashable & Sendable, Item>(_ noun: String, by key: KeyForm<Key>, of item: Form<Item>, most: Int = .max)
+        -> Form<
+            [(key: Key, value: Item)]
+        >
+    {
         let maximum = most < .max ? #","maxProperties":\#(most)"# : ""
         let schema =
             #"{"type":"object","propertyNames":\#(key.schema),"additionalProperties":\#(item.schema),"minProperties":1\#(maximum)}"#
@@ -187,26 +177,38 @@ enum Forms {
 }
 
 /// The form of the keys of a table.
-struct KeyForm<Key: Hashable & Sendable>: Sendable {
+public struct KeyForm<Key: Hashable & Sendable>: Sendable {
     /// The JSON Schema of a key.
-    var schema: String
-    var read: @Sendable (Node.Key, Node, Reading) -> Key?
+    public var schema: String
+    public var read: @Sendable (Node.Key, Node, Reading) -> Key?
+
+    public init(schema: String, read: @escaping @Sendable (Node.Key, Node, Reading) -> Key?) {
+        self.schema = schema
+        self.read = read
+    }
 }
 
 extension Forms {
-    static let anyKey = KeyForm<String>(schema: SchemaParts.key) { key, node, reading in
+    /// Returns the form for the name of a key of `keys`. Its value is the index of the key; messages call the key `what`.
+    public static func key(_ what: String) -> Form<Int> {
+        Form<Int>(SchemaParts.text) { node, reading in
+            guard let text = string.read(node, reading) else { return nil }
+            if let index = reading.keys[text.value] { return index }
+            let names = reading.keys.keys.sorted()
+            reading.unknown(
+                what, node, among: names,
+                otherwise: names.isEmpty ? "expected a name from 'keys', which is empty" : "expected \(Words.either(names))")
+            return nil
+        }
+    }
+
+    public static let anyKey = KeyForm<String>(schema: SchemaParts.key) { key, node, reading in
         guard let must = nameFault(key.name) else { return key.name }
         reading.fault(node, at: key.range.lowerBound, "the key \(Words.quoted(key.name)) must be \(must)")
         return nil
     }
 
-    static let globKey = KeyForm<Glob>(schema: SchemaParts.globKey) { key, node, reading in
-        guard let must = Glob.fault(key.name) else { return Glob(key.name) }
-        reading.fault(node, at: key.range.lowerBound, "the key \(Words.quoted(key.name)) must be \(must)")
-        return nil
-    }
-
-    static let pathKey = KeyForm<Path>(schema: SchemaParts.pathKey) { key, node, reading in
+    public static let pathKey = KeyForm<Path>(schema: SchemaParts.pathKey) { key, node, reading in
         do throws(PathFault) {
             return try Path(parsing: key.name)
         } catch {
@@ -219,7 +221,7 @@ extension Forms {
 
 extension Reading {
     /// Reads a quantity. The range limits only what a fault suggests, not the value.
-    func quantity(_ quantity: Quantity, _ node: Node, in range: ClosedRange<Int> = 1 ... .max) -> Int? {
+    public func quantity(_ quantity: Quantity, _ node: Node, in range: ClosedRange<Int> = 1 ... .max) -> Int? {
         let must = "a \(quantity.name) such as \(quantity.examples)"
         switch node.value {
         case .text(let text):
@@ -235,13 +237,13 @@ extension Reading {
         return nil
     }
 
-    func refuseChoice(_ node: Node, _ words: [String]) {
+    public func refuseChoice(_ node: Node, _ words: [String]) {
         let must = Words.either(words.map { "\"\($0)\"" })
         guard let text = node.text else { return refuseType(node, must) }
         refuse(node, must, hint: Words.nearest(text.value, among: words).map { ", did you mean \"\($0)\"?" } ?? "")
     }
 
-    func accept(_ node: Node, count: Int, in range: ClosedRange<Int>, of noun: String, as container: String) -> Bool {
+    public func accept(_ node: Node, count: Int, in range: ClosedRange<Int>, of noun: String, as container: String) -> Bool {
         if count < range.lowerBound {
             fault(node, "must not be empty, expected \(container) of \(noun)")
         } else if count > range.upperBound {

@@ -1,0 +1,30 @@
+// The value of a member that `set` or `default` writes, and its form: a constant, or `{"cel": …}`.
+
+internal import Document
+internal import Events
+public import Expressions
+internal import FormReading
+
+public enum ComputedValue: Sendable {
+    case json(String)
+    case expression(Expression)
+
+    static let form = Form<ComputedValue>(SchemaParts.value) { node, reading in
+        guard let entries = node.entries, entries.count == 1, entries[0].key.name == "cel" else {
+            return .json(JSONText.of(node, in: reading.source))
+        }
+        return ExpressionForms.value.read(entries[0].node, reading).map(ComputedValue.expression)
+    }
+
+    /// The JSON text of a constant.
+    var constant: String? { if case .json(let text) = self { text } else { nil } }
+
+    var readPaths: [Path] { if case .expression(let expression) = self { expression.paths } else { [] } }
+
+    func summary(_ shown: (String) -> String) -> String {
+        switch self {
+        case .json: ""
+        case .expression(let expression): " to \(shown(expression.text))"
+        }
+    }
+}

@@ -1,0 +1,104 @@
+// `scrub`: finds personal data in strings, and replaces it, drops the member, or rejects the event.
+
+internal import Document
+public import Events
+internal import Expressions
+internal import FormReading
+public import Redaction
+
+public struct ScrubStep: Step {
+    public var scrub: Scrub
+    /// The members that are scrubbed. If the list is empty, the whole event is scrubbed.
+    public var paths: [Path]
+
+    public init(_ scrub: Scrub = Scrub(), in paths: [Path] = []) {
+        self.scrub = scrub
+        self.paths = paths
+    }
+
+    static let declaration = StepDeclaration(
+        "scrub", "Finds personal data in strings, and replaces it, drops the member, or rejects the event.",
+        example: .init("{}", event: #"{"note":"write to bob@example.org"}"#, result: #"{"note":"write to [email]"}"#),
+        samples: [
+            "{}", #"{"in":["$path"],"action":"reject"}"#, #"{"in":["$path"]}"#, #"{"find":["email"],"action":"reject"}"#,
+            #"{"find":["ip"]}"#, #"{"action":"drop"}"#, #"{"in":["$path"],"action":"drop"}"#,
+        ],
+        form: Form<Settings>.object(
+            Settings(),
+            [
+                Member("find", Forms.set("kinds", of: kind), "What to look for; by default all kinds.", into: \.kinds),
+                Member("in", Forms.textPlaces, "Where to look; by default in the whole event, keys included.", into: \.paths),
+                Member("action", Forms.choice(Scrub.Action.self), "What happens to a find; by default 'replace'.", into: \.action),
+                Member("with", texts, "The text that replaces a find, by kind.", into: \.texts),
+            ]
+        ).then { settings, node, reading in
+            if settings.action != .replace, let with = node["with"] {
+                reading.fault(with, "is used only with the action replace, but the action is \(settings.action.rawValue)")
+            }
+            let kinds = settings.kinds.reduce(SensitiveSet()) { $0.union(SensitiveSet($1)) }
+            return ScrubStep(Scrub(kinds: kinds, action: settings.action, texts: settings.texts), in: settings.paths)
+        })
+
+    private struct Settings: Sendable {
+        var kinds = Sensitive.allCases
+        var paths: [Path] = []
+        var action = Scrub.Action.replace
+        var texts = Scrub.defaultTexts
+    }
+
+    private static let kindNames = Sensitive.allCases.map(\.name)
+
+    private static let kind = Form<Sensitive>(SchemaParts.choice(kindNames)) { node, reading in
+        if let kind = Sensitive.allCases.first(where: { $0.name == node.text?.value }) { return kind }
+        reading.refuseChoice(node, kindNames)
+        return nil
+    }
+
+    private static let texts = Form<[String]>.object(
+        Scrub.defaultTexts,
+        Sensitive.allCases.map { kind in
+            Member(
+                kind.name, Forms.replacement, "The text that replaces this kind; by default '[\(kind.name)]'.", into: \.[Int(kind.rawValue)]
+            )
+        }, called: "kind")
+
+    public func summary(_ shown: (String) -> String) -> String { "scrub \(paths.isEmpty ? "every string" : list(paths, shown))" }
+
+    public func code(_ resources: StepResources) -> StepCode {
+        let (trie, places, scrub) = (PathTrie(paths + [TextPlaces.messageID]), paths, scrub)
+        return .stages([StageRule(trie) { ScrubStage(trie, places: places, scrub: scrub) }])
+    }
+}
+
+final class ScrubStage: Stage {
+    private let places: TextPlaces
+    private let rejects: Bool
+    private let scrub: Scrub
+    private var scrubber: Scrubber
+
+    init(_ paths: PathTrie, places: [Path], scrub: Scrub) {
+        rejects = scrub.action == .reject
+        self.scrub = scrub
+        self.places = TextPlaces(places, in: paths)
+        scrubber = Scrubber(scrub)
+        super.init(paths)
+    }
+
+    override func run(_ event: ScannedEvent, _ context: inout StageContext, to out: inout ByteBuffer) -> StageOutcome {
+        guard scrubber.scrub(event, in: UnsafeBufferPointer(places.slots), sparing: places.spared) else { return .unchanged }
+        if rejects { return .rejected }
+        scrubber.replacements.write(event.block, start: event.start, end: event.end, to: &out)
+        return .written
+    }
+
+    /// Counts all finds, even if the first find is enough to reject the event.
+    override func finding(on event: ScannedEvent, _ around: EvaluationContext) -> StepFinding.Report? {
+        var all = scrub
+        all.action = .replace
+        var counter = Scrubber(all)
+        _ = counter.scrub(event, in: UnsafeBufferPointer(places.slots), sparing: places.spared)
+        var finds: [StepFinding.Find] = []
+        for kind in counter.found.list { finds.append(StepFinding.Find(kind: kind.name, count: counter.count(of: kind))) }
+        return .found(finds)
+    }
+}
