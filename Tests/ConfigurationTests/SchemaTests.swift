@@ -6,6 +6,8 @@ import Testing
 
 @testable import Configuration
 @testable import Document
+@testable import FormReading
+@testable import Plans
 
 @Suite("The schema of routes.json")
 struct SchemaTests {
@@ -38,6 +40,43 @@ struct SchemaTests {
             for item in node.items ?? [] { check(item) }
         }
         check(root)
+    }
+
+    @Test("the schema shows the default of a member, as the file would write it")
+    func defaults() throws {
+        let (root, _) = try Outline.read(Source(Array(SchemaTests.schema.utf8)), resolving: nil)
+        func shown(_ node: Node?) -> String? { node?["default"].map(Reading.shown) }
+        let limits = root["properties"]?["limits"]?["properties"]
+        #expect(shown(limits?["line"]) == #""16MB""# && shown(limits?["depth"]) == "512")
+        #expect(shown(limits?["disk"]) == nil)
+        let delivery = root["$defs"]?["delivery"]?["properties"]
+        #expect(shown(delivery?["batch"]?["properties"]?["wait"]) == #""1s""#)
+        #expect(shown(delivery?["queue"]?["properties"]?["full"]) == #""block""#)
+        #expect(shown(delivery?["ordered"]) == "false")
+    }
+
+    @Test("a file that writes every default of the schema has the same plan as one that leaves them out")
+    func sameDefaults() throws {
+        let (root, _) = try Outline.read(Source(Array(SchemaTests.schema.utf8)), resolving: nil)
+        /// Returns an object with the defaults of the schema's members. It is nil if there are none.
+        func written(_ schema: Node?) -> String? {
+            let members = (schema?["properties"]?.entries ?? []).compactMap { entry -> String? in
+                let value = entry.node["default"].map(Reading.shown) ?? written(entry.node)
+                return value.map { "\"\(entry.key.name)\":\($0)" }
+            }
+            return members.isEmpty ? nil : "{\(members.joined(separator: ","))}"
+        }
+        let limits = try #require(written(root["properties"]?["limits"]))
+        let delivery = try #require(written(root["$defs"]?["delivery"]))
+        func file(_ limits: String, _ delivery: String) -> String {
+            #"{\#(limits)"providers":{"out":{"plugin":"noop"\#(delivery)}},"routes":[{"to":["out"]}]}"#
+        }
+        // `durability` needs a queue on disk.
+        let plain = try read(file("", #","delivery":{"queue":{"disk":"1GB"}}"#))
+        let onDisk = delivery.replacing(#""queue":{"#, with: #""queue":{"disk":"1GB","#)
+        let full = try read(file("\"limits\":\(limits),", ",\"delivery\":\(onDisk)"))
+        #expect("\(plain.limits)" == "\(full.limits)")
+        #expect("\(plain.providers[0].delivery)" == "\(full.providers[0].delivery)")
     }
 
     @Test("the corpus for the validator is written", .enabled(if: SchemaTests.corpusFile != nil))

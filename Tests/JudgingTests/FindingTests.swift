@@ -66,7 +66,7 @@ import Testing
                             rate: pick([0, 0.25, 0.5, 1]), by: pick([nil, path("userId")]), keep: pick([[], [Glob("c")]]))
                         if chance(3) { $0.sample?.rates = [(Glob("c"), 0.5), (Glob("*z"), 0.1)] }
                         if chance(4) { $0.sample?.target = EventRate(perDay: pick([1, 2000])) }
-                        if chance(2) { $0.sample?.limit = LimitPlan(EventRate(perDay: 86_400), burst: pick([1, 5])) }
+                        if chance(3) { $0.sample?.limit = LimitPlan(EventRate(perDay: pick([1, 86_400])), burst: pick([1, 5])) }
                         if chance(3) { $0.sample?.annotation = pick([path("r"), path("context.r")]) }
                         if chance(3) { $0.sample?.keepCondition = try! Expression.condition(pick(["a == 1", "type.startsWith('p')"])) }
                     }

@@ -7,10 +7,19 @@ public struct Form<Value>: Sendable {
     public var schema: String
     /// Reads the value. Returns nil if the value is invalid; then the reading has the fault.
     public var read: @Sendable (Node, Reading) -> Value?
+    /// Writes a value as the configuration would have it, so that the schema can show a default. It is nil if no default is shown.
+    public var write: (@Sendable (Value) -> String?)?
 
     public init(_ schema: String, _ read: @escaping @Sendable (Node, Reading) -> Value?) {
         self.schema = schema
         self.read = read
+    }
+
+    /// Returns a form whose schema can show a default, which `write` writes as the configuration would have it.
+    public func writing(_ write: @escaping @Sendable (Value) -> String?) -> Form {
+        var form = self
+        form.write = write
+        return form
     }
 
     /// Returns a form with one more step after reading. The step reports its own faults.
@@ -30,52 +39,66 @@ public struct Member<Whole>: Sendable {
     public var about: String
     public var schema: String
     public var read: @Sendable (Node, inout Whole, Reading) -> Void
+    /// Returns the value that it has in a whole, as the configuration would have it. It is nil if no default is shown.
+    private var written: @Sendable (Whole) -> String?
 
     public init<Value>(
         _ name: String, _ form: Form<Value>, required: Bool = false, _ about: String,
         into target: any WritableKeyPath<Whole, Value> & Sendable
     ) {
-        self.init(name, isRequired: required, about: about, schema: form.schema) { node, whole, reading in
-            if let value = form.read(node, reading) { whole[keyPath: target] = value }
-        }
+        self.init(
+            name, isRequired: required, about: about, schema: form.schema,
+            written: { form.write?($0[keyPath: target]) },
+            read: { node, whole, reading in if let value = form.read(node, reading) { whole[keyPath: target] = value } })
     }
 
     public init<Value>(
         _ name: String, _ form: Form<Value>, required: Bool = false, _ about: String,
         into target: any WritableKeyPath<Whole, Value?> & Sendable
     ) {
-        self.init(name, isRequired: required, about: about, schema: form.schema) { node, whole, reading in
-            if let value = form.read(node, reading) { whole[keyPath: target] = value }
-        }
+        self.init(
+            name, isRequired: required, about: about, schema: form.schema,
+            written: { whole in whole[keyPath: target].flatMap { form.write?($0) } },
+            read: { node, whole, reading in if let value = form.read(node, reading) { whole[keyPath: target] = value } })
     }
 
     /// A member that is only read. Its form keeps the value, or nothing does.
     public init<Value>(_ name: String, _ form: Form<Value>, required: Bool = false, _ about: String) {
-        self.init(name, isRequired: required, about: about, schema: form.schema) { node, _, reading in _ = form.read(node, reading) }
+        self.init(
+            name, isRequired: required, about: about, schema: form.schema, written: { _ in nil },
+            read: { node, _, reading in _ = form.read(node, reading) })
     }
 
     private init(
-        _ name: String, isRequired: Bool, about: String, schema: String,
+        _ name: String, isRequired: Bool, about: String, schema: String, written: @escaping @Sendable (Whole) -> String?,
         read: @escaping @Sendable (Node, inout Whole, Reading) -> Void
     ) {
         self.name = name
         self.isRequired = isRequired
         self.about = about
         self.schema = schema
+        self.written = written
         self.read = read
     }
 
-    public var schemaMember: (name: String, json: String) {
-        (name, "{\"description\":\(JSONText.quoted(about))" + (schema == "{}" ? "}" : "," + schema.dropFirst()))
+    /// Returns the schema, with the default that the member has in an empty whole.
+    func schema(in empty: Whole) -> (name: String, json: String) {
+        let fallback = isRequired ? nil : written(empty).map { #","default":\#($0)"# }
+        return (
+            name, #"{"description":\#(JSONText.quoted(about))\#(fallback ?? "")"# + (schema == "{}" ? "}" : "," + schema.dropFirst())
+        )
     }
 }
 
 extension Form {
-    /// Returns the form of an object with exactly these members. They are read in this order, whatever their order in the file.
-    public static func object(_ empty: Value, _ members: [Member<Value>], called name: String = "key") -> Form where Value: Sendable {
+    /// Returns the form of an object with exactly these members. They are read in this order, whatever their order in the file. The schema
+    /// shows the values of `empty` as defaults, or those of `defaults` if members that are left out stay unset at first.
+    public static func object(
+        _ empty: Value, _ members: [Member<Value>], called name: String = "key", defaults: Value? = nil
+    ) -> Form where Value: Sendable {
         let required = members.filter(\.isRequired).map(\.name)
         let schema = JSONText.object(
-            [("type", "\"object\""), ("properties", JSONText.object(members.map(\.schemaMember)))]
+            [("type", "\"object\""), ("properties", JSONText.object(members.map { $0.schema(in: defaults ?? empty) }))]
                 + (required.isEmpty ? [] : [("required", JSONText.list(required.map(JSONText.quoted)))])
                 + [("additionalProperties", "false")])
         return Form(schema) { node, reading in

@@ -32,11 +32,12 @@ public enum Forms {
         if case .bool(let value) = node.value { return value }
         reading.refuseType(node, "true or false")
         return nil
-    }
+    }.writing { "\($0)" }
 
     public static func integer(_ range: ClosedRange<Int>) -> Form<Int> {
         let most = range.upperBound == .max ? "" : #","maximum":\#(range.upperBound)"#
-        return Form(#"{"type":"integer","minimum":\#(range.lowerBound)\#(most)}"#) { node, reading in
+        return Form(#"{"type":"integer","minimum":\#(range.lowerBound)\#(most)}"#) {
+            node, reading in
             guard case .number(let text) = node.value, let value = Int(text) else {
                 reading.refuseType(node, "a whole number")
                 return nil
@@ -46,7 +47,7 @@ public enum Forms {
                 return nil
             }
             return value
-        }
+        }.writing { range.contains($0) ? "\($0)" : nil }
     }
 
     public static func number(_ range: ClosedRange<Int>) -> Form<Double> {
@@ -60,14 +61,17 @@ public enum Forms {
                 return nil
             }
             return value
-        }
+        }.writing { $0 == $0.rounded() ? "\(Int($0))" : "\($0)" }
     }
 
     /// Returns the form of a size. Its value is in bytes.
     public static func size(_ range: ClosedRange<Int>) -> Form<Int> { quantity(.size, range: range, schema: SchemaParts.size) }
     /// Returns the form of a time. The range is in milliseconds.
     public static func time(_ range: ClosedRange<Int>) -> Form<Duration> {
-        quantity(.time, range: range, schema: SchemaParts.time).then { value, _, _ in .milliseconds(value) }
+        quantity(.time, range: range, schema: SchemaParts.time).then { value, _, _ in Duration.milliseconds(value) }.writing { time in
+            let milliseconds = Int(time.components.seconds * 1000 + time.components.attoseconds / 1_000_000_000_000_000)
+            return JSONText.quoted(Quantity.time.text(milliseconds))
+        }
     }
 
     public static func quantity(_ quantity: Quantity, range: ClosedRange<Int>, schema: String) -> Form<Int> {
@@ -79,7 +83,7 @@ public enum Forms {
                 return nil
             }
             return value
-        }
+        }.writing { JSONText.quoted(quantity.text($0)) }
     }
 
     public static func bounds(_ least: String, _ most: String?) -> String {
@@ -95,7 +99,7 @@ public enum Forms {
                 return nil
             }
             return choice
-        }
+        }.writing { JSONText.quoted($0.rawValue) }
     }
 
     public static let path = Form<Path>(SchemaParts.path) { node, reading in
@@ -112,7 +116,7 @@ public enum Forms {
             }
             return nil
         }
-    }
+    }.writing { JSONText.quoted($0.description) }
 
     /// Returns the form of a list of items; messages call them `noun`. `check` gets all valid items with their nodes, even if other items
     /// are invalid.

@@ -55,7 +55,7 @@ enum DeliveryForm {
             Member("retention", retention, "How old events may get while they wait or are dead letters.", into: \.retention),
             Member("immediate", RouteForms.someGlobs, "Events whose name matches do not wait for their batch to fill.", into: \.immediate),
             Member("ordered", Forms.boolean, "Whether later batches wait until a retry has ended.", into: \.ordered),
-        ])
+        ], defaults: Draft(DeliveryPlan()))
 
     static let retention = Forms.time(1...10 * year)
 
@@ -65,7 +65,7 @@ enum DeliveryForm {
             Member("events", Forms.integer(1...1_000_000), "The most events.", into: \.events),
             Member("bytes", Forms.size(1...most), "The most bytes.", into: \.bytes),
             Member("wait", Forms.time(0...year), "The longest time that an event waits for others.", into: \.wait),
-        ])
+        ], defaults: Draft(DeliveryPlan()).batch)
 
     private static let queue = Form<Draft.Queue>.object(
         Draft.Queue(),
@@ -81,7 +81,7 @@ enum DeliveryForm {
             Member(
                 "full", Forms.choice(DeliveryPlan.Queue.Full.self),
                 "When the queue is full: the source waits, or events go from memory to disk, or are dropped.", into: \.full),
-        ])
+        ], defaults: Draft(DeliveryPlan()).queue)
 
     private static let retry = Form<Draft.Retry>.object(
         Draft.Retry(),
@@ -89,7 +89,7 @@ enum DeliveryForm {
             Member("first", Forms.time(1...year), "The first pause; later ones double.", into: \.first),
             Member("most", Forms.time(1...year), "The longest pause.", into: \.most),
             Member("for", Forms.time(0...year), "How long a batch is tried before it goes to the dead letters.", into: \.total),
-        ])
+        ], defaults: Draft(DeliveryPlan()).retry)
 
     /// Returns `base` with the written values in place of its own. Values that are not written are lowered to fit the written ones and the
     /// limits of the module. Reports written values that do not fit.
@@ -154,5 +154,22 @@ enum DeliveryForm {
         plan.batch.events = min(plan.batch.events, limits?.events ?? .max)
         plan.batch.bytes = min(plan.batch.bytes, limits?.bytes ?? .max)
         plan.batch.largest = limits?.bytes ?? plan.batch.largest
+    }
+}
+
+extension DeliveryForm.Draft {
+    /// The values of a plan, as defaults that the schema shows.
+    fileprivate init(_ plan: DeliveryPlan) {
+        batch = Batch(events: plan.batch.events, bytes: plan.batch.bytes, wait: plan.batch.wait)
+        queue = Queue(
+            memory: plan.queue.memory, disk: plan.queue.disk, durability: plan.queue.durability, full: plan.queue.full)
+        retry = Retry(first: plan.retry.first, most: plan.retry.most, total: plan.retry.total)
+        deadLetters = plan.deadLetters
+        breaker = plan.breaker
+        deadline = plan.deadline
+        abandon = plan.abandon
+        retention = plan.retention
+        immediate = plan.immediate
+        ordered = plan.ordered
     }
 }

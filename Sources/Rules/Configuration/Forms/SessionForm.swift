@@ -13,7 +13,7 @@ enum SessionForm {
                 "idle", Forms.time(1000 ... .max), "A new session begins after this time without an event of the subject.", into: \.idle),
             Member("as", Forms.path, "Where the id is written.", into: \.place),
             Member("most", Forms.integer(1...10_000_000), "How many subjects are remembered.", into: \.most),
-        ]
+        ], defaults: Draft(SessionPlan(by: Path(keys: [])))
     ).then { draft, _, _ -> SessionPlan? in
         draft.by.map { by in
             var session = SessionPlan(by: by)
@@ -29,5 +29,14 @@ enum SessionForm {
         var idle: Duration?
         var place: Path?
         var most: Int?
+
+        init() {}
+
+        /// The values of a plan, as defaults that the schema shows.
+        fileprivate init(_ plan: SessionPlan) {
+            idle = plan.idle
+            place = plan.place
+            most = plan.most
+        }
     }
 }
