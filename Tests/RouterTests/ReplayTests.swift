@@ -1,10 +1,10 @@
+import DeadLetterStore
 import Delivery
 import Events
 import Foundation
 import Ledger
 import Plans
 import Platform
-import Spool
 import Testing
 
 @testable import Admission

@@ -5,11 +5,9 @@ internal import Admission
 internal import Database
 internal import Platform
 
-struct Owed {
+struct Unrecorded {
     /// A row of the file that is partly settled.
     struct Part: Equatable {
-        /// The number under which the lane knows the remaining events.
-        var holder: Int64
         var checksum: Int64
         /// One bit for each event, set if the event is settled. Each word has the bits of 64 events.
         var settled: [UInt64]
@@ -36,7 +34,7 @@ struct Owed {
     init() {}
 
     /// Restores the value from the facts of an earlier run. Rows that the file no longer has are ignored.
-    init(_ facts: [SettledFact], in database: Database) throws(SpoolFault) {
+    init(_ facts: [SettledFact], in database: Database) throws(StorageFault) {
         var settled: [Int64: (sum: Int64, masks: [Int: UInt64])] = [:]
         for fact in facts {
             switch fact {
@@ -47,7 +45,13 @@ struct Owed {
         for (row, known) in settled where !gone.contains(row) {
             guard let shape = try database.shape(of: row), shape.checksum == known.sum else { continue }
             let left = (0..<shape.events).filter { (known.masks[$0 / 64] ?? 0) >> UInt64($0 % 64) & 1 == 0 }
-            if left.isEmpty { gone.insert(row) } else { keep(left.map { SpoolPlace(row: row, index: $0) }, row: row, shape: shape) }
+            if left.isEmpty {
+                gone.insert(row)
+            } else {
+                let places = left.map { SpoolPlace(row: row, index: $0) }
+                settleAll(of: row, shape, except: places)
+                rewritten[row] = places
+            }
         }
     }
 
@@ -69,11 +73,11 @@ struct Owed {
     }
 
     /// Adds work that could not be recorded. Throws `fault` if the work cannot be translated into rows of the file.
-    mutating func add(_ work: SpoolWork, orThrow fault: SpoolFault, in database: Database) throws(SpoolFault) {
+    mutating func add(_ work: SpoolWork, orThrow fault: StorageFault, in database: Database) throws(StorageFault) {
         var left: [Int64: [SpoolPlace]] = [:]
         for (id, batch) in work.rewrite {
             guard let places = work.left[id], places.count == batch.count, !places.isEmpty else { throw fault }
-            left[id] = try places.map { place throws(SpoolFault) in
+            left[id] = try places.map { place throws(StorageFault) in
                 guard let known = rewritten[place.row] else { return place }
                 guard known.indices.contains(place.index) else { throw fault }
                 return known[place.index]
@@ -93,22 +97,22 @@ struct Owed {
                 guard let shape = try database.shape(of: row), places.allSatisfy({ $0.row != row || $0.index < shape.events }) else {
                     throw fault
                 }
-                keep(places.filter { $0.row == row }, holder: id, shape: shape, of: row)
+                settleAll(of: row, shape, except: places.filter { $0.row == row })
             }
             rewritten[id] = places
         }
         for (id, attempts, first) in work.tried { tried[id] = (attempts, first) }
     }
 
-    private mutating func keep(_ places: [SpoolPlace], row: Int64, shape: Shape) {
-        keep(places, holder: row, shape: shape, of: row)
-        rewritten[row] = places
-    }
-
-    private mutating func keep(_ places: [SpoolPlace], holder: Int64, shape: Shape, of row: Int64) {
+    /// Records that all events of a row of the file are settled except those at these places.
+    private mutating func settleAll(of row: Int64, _ shape: Shape, except places: [SpoolPlace]) {
+        assert(!places.isEmpty && !gone.contains(row), "a row with events that wait is settled")
         var settled = [UInt64](repeating: 0, count: (shape.events + 63) / 64)
         for index in 0..<shape.events { settled[index / 64] |= 1 << UInt64(index % 64) }
-        for place in places { settled[place.index / 64] &= ~(1 << UInt64(place.index % 64)) }
-        parts[row] = Part(holder: holder, checksum: shape.checksum, settled: settled)
+        for place in places {
+            assert(place.row == row && (0..<shape.events).contains(place.index), "a place is not in its row")
+            settled[place.index / 64] &= ~(1 << UInt64(place.index % 64))
+        }
+        parts[row] = Part(checksum: shape.checksum, settled: settled)
     }
 }

@@ -3,6 +3,7 @@
 internal import Admission
 internal import Database
 internal import Platform
+internal import StateFiles
 
 enum HeldSchema {
     /// The mark is "SWYH".

@@ -39,6 +39,7 @@ struct GuardedRebuild {
                 let known = damage.witness?.counts.first { $0.key == key }?.came ?? damage.proof?[key].came ?? 0
                 file.proof[key].came = max(known, copied)
                 file.proof[key].gone = file.proof[key].came - copied
+                assert(file.proof[key].left == copied, "the new file counts other rows than it has")
                 let lost = damage.losses(kept: [key: copied])?.first { $0.key == key }?.lost ?? 0
                 // Lost rows may have had greater numbers, and no number may be used twice.
                 file.proof.last = max(damage.proof?.last ?? 0, try GuardedFile.greatest(in: file.database, kind)) + lost
@@ -46,7 +47,7 @@ struct GuardedRebuild {
             tell: { aside in
                 let new = GuardedRebuild.loss(damage, kept: copied, kind: kind, aside: aside)
                 found = new
-                options.warn(new.words)
+                options.warn(new.message)
             })
         loss = found
         return file
@@ -54,22 +55,22 @@ struct GuardedRebuild {
 
     private static func loss(_ damage: Damage, kept: Int64, kind: GuardedKind, aside: String?) -> FileLoss {
         let key = RowGuard.key(kind.events)
-        var words = damage.words
-        if let aside { words += "; it was set aside as \(aside), \(grouped(Int(kept))) \(kind.noun) were read from it" }
-        words += aside == nil ? "; " : ", "
+        var message = damage.words
+        if let aside { message += "; it was set aside as \(aside), \(grouped(Int(kept))) \(kind.noun) were read from it" }
+        message += aside == nil ? "; " : ", "
         guard let losses = damage.losses(kept: [key: kept]) else {
-            return FileLoss(events: 1, words: words + "an unknown number of \(kind.noun) are lost")
+            return FileLoss(events: 1, message: message + "an unknown number of \(kind.noun) are lost")
         }
         let own = losses.first { $0.key == key }
         let lost = Int(own?.lost ?? 0)
         let isLeast = own?.isLeast ?? false
-        words += "\(isLeast ? "at least " : "")\(grouped(lost)) of \(grouped(Int(own?.expected ?? 0))) \(kind.noun) are lost"
+        message += "\(isLeast ? "at least " : "")\(grouped(lost)) of \(grouped(Int(own?.expected ?? 0))) \(kind.noun) are lost"
         if isLeast {
-            words += ", and some of those that were read may have left it already and come again"
+            message += ", and some of those that were read may have left it already and come again"
         } else if let again = own?.again, again > 0 {
-            words += ", and up to \(grouped(Int(again))) that had left it may come again"
+            message += ", and up to \(grouped(Int(again))) that had left it may come again"
         }
-        return FileLoss(events: lost, words: words)
+        return FileLoss(events: lost, message: message)
     }
 
     // MARK: - Copying

@@ -1,9 +1,11 @@
-// Handles a spool file on a full disk. Confirmed events that cannot be recorded are noted in a file that was created for this purpose
-// (SettledFile.swift); the record is owed. Settled events are not given out and do not count. Each transaction first records what is owed.
+// Handles a spool file on a full disk. Confirmed events that cannot be recorded in the spool are noted in a file that was created for this
+// purpose (SettledFile.swift). Settled events are not given out and do not count. The next transaction that succeeds first records what is
+// only noted.
 
 @_spi(Spool) internal import Admission
 internal import Database
 internal import Platform
+internal import StateFiles
 
 extension SpoolFile {
     /// After the disk was full, work is only noted for this time before the spool itself is tried again.
@@ -11,56 +13,57 @@ extension SpoolFile {
 
     var settledMark: SettledMark { SettledMark(database: file.proof.database, sequence: file.proof.sequence) }
 
-    /// Runs the body in a transaction that first records what is owed. Every transaction of the spool must use this function.
-    func transaction<R>(_ body: () throws(SpoolFault) -> R) throws(SpoolFault) -> R {
-        let result = try file.transaction { () throws(SpoolFault) in
-            if !owed.isEmpty { try pay() }
+    /// Runs the body in a transaction that first records what is only noted. Every transaction of the spool must use this function.
+    func transaction<R>(_ body: () throws(StorageFault) -> R) throws(StorageFault) -> R {
+        let result = try file.transaction { () throws(StorageFault) in
+            if !unrecorded.isEmpty { try record() }
             return try body()
         }
-        owed = Owed()
+        unrecorded = Unrecorded()
         recordAgain = nil
-        if isOwing { say("\(path): confirmed events are recorded again") }
-        isOwing = false
+        if hasReportedUnrecorded { say("\(path): confirmed events are recorded again") }
+        hasReportedUnrecorded = false
         return result
     }
 
     // MARK: - Noting
 
     /// Notes work for which the spool has no space. Throws a fault if the work cannot be noted either.
-    func note(_ work: SpoolWork, _ fault: SpoolFault) throws(SpoolFault) {
+    func note(_ work: SpoolWork, _ fault: StorageFault) throws(StorageFault) {
         try database.checkPlace()
         guard !isLetGo else { throw fault }
-        var next = owed
+        var next = unrecorded
         try next.add(work, orThrow: fault, in: database)
-        do throws(SpoolFault) {
+        do throws(StorageFault) {
             if settled?.isInPlace != true { settled = try SettledFile(making: SettledFile.path(beside: path), settledMark) }
             try settled?.note(next.facts, settledMark, isSynced: options.isSynced)
         } catch {
-            throw SpoolFault(.full, "\(fault); \(error)")
+            throw StorageFault(.full, "\(fault); \(error)")
         }
-        owed = next
+        assert(unrecorded.gone.ranges.allSatisfy(next.gone.covers), "a row that was settled waits again")
+        unrecorded = next
         recordAgain = options.clock.now() + SpoolFile.pause
-        owe()
+        reportUnrecorded()
         if !work.remove.isEmpty { renewIfSettled() }
     }
 
     /// Notes the work without trying the spool, if the spool had no space a moment ago. Returns true if the work was noted.
     func noteAtOnce(_ work: SpoolWork) -> Bool {
         guard let recordAgain, options.clock.now() < recordAgain else { return false }
-        return (try? note(work, SpoolFault(.full, "\(path): has no space"))) != nil
+        return (try? note(work, StorageFault(.full, "\(path): has no space"))) != nil
     }
 
-    private func owe() {
-        if !isOwing {
+    private func reportUnrecorded() {
+        if !hasReportedUnrecorded {
             say("\(path): has no space to record confirmed events; they are noted in \(SettledFile.path(beside: path)) until there is")
         }
-        isOwing = true
+        hasReportedUnrecorded = true
     }
 
     // MARK: - Facts of an earlier run
 
     /// Takes over the facts that an earlier run noted. `damage` describes what was wrong with the spool, if it has just been rebuilt.
-    func takeNoted(_ sight: SettledSight?, after damage: Damage?) throws(SpoolFault) {
+    func takeNoted(_ sight: SettledSight?, after damage: Damage?) throws(StorageFault) {
         var found = sight?.found ?? []
         let place = SettledFile.path(beside: path)
         if let words = sight?.damage { say("\(words); the events of unusable records were delivered and may be sent again") }
@@ -74,8 +77,8 @@ extension SpoolFile {
         // numbers of lost rows. So the facts are limited to the rows that exist.
         let mark = settledMark
         let mustRestart = sight?.damage != nil || !others.isEmpty || damage != nil || found.contains { $0.mark != mark }
-        owed = try Owed(found.map(\.fact), in: database)
-        do throws(SpoolFault) {
+        unrecorded = try Unrecorded(found.map(\.fact), in: database)
+        do throws(StorageFault) {
             if sight == nil {
                 settled = try SettledFile(making: place, settledMark)
             } else if mustRestart {
@@ -91,62 +94,62 @@ extension SpoolFile {
         }
     }
 
-    private func restarted(_ place: String) throws(SpoolFault) -> SettledFile {
+    private func restarted(_ place: String) throws(StorageFault) -> SettledFile {
         // A file with the wrong size is created again.
         if let sight = SettledFile.look(place), sight.hasSize {
             let file = try SettledFile(place, settledMark, counting: [])
-            try file.restart(owed.facts, settledMark)
+            try file.restart(unrecorded.facts, settledMark)
             return file
         }
         let file = try SettledFile(making: place, settledMark)
-        try file.restart(owed.facts, settledMark)
+        try file.restart(unrecorded.facts, settledMark)
         return file
     }
 
     /// Notes the facts again after the spool was rebuilt while it was open, since its number of transactions has changed.
     func noteAnew() {
-        do throws(SpoolFault) {
-            owed = try Owed(owed.facts, in: database)
-            try settled?.restart(owed.facts, settledMark)
+        do throws(StorageFault) {
+            unrecorded = try Unrecorded(unrecorded.facts, in: database)
+            try settled?.restart(unrecorded.facts, settledMark)
         } catch {
             if settled != nil { SettledFile.remove(SettledFile.path(beside: path)) }
             settled = nil
         }
     }
 
-    /// Records what is owed, if there is space now.
-    func payIfRoom() throws(SpoolFault) {
-        guard !owed.isEmpty else { return }
-        do throws(SpoolFault) {
-            try transaction { () throws(SpoolFault) in }
+    /// Records what is only noted, if there is space now.
+    func recordIfSpace() throws(StorageFault) {
+        guard !unrecorded.isEmpty else { return }
+        do throws(StorageFault) {
+            try transaction { () throws(StorageFault) in }
         } catch {
             guard error.kind == .full else { throw error }
-            owe()
+            reportUnrecorded()
             renewIfSettled()
         }
     }
 
     // MARK: - Recording
 
-    /// Records what is owed. Must be called inside a transaction.
-    private func pay() throws(SpoolFault) {
+    /// Records what is only noted. Must be called inside a transaction.
+    private func record() throws(StorageFault) {
         var left: [(id: Int64, batch: Batch, rows: Set<Int64>)] = []
-        for (id, places) in owed.rewritten {
+        for (id, places) in unrecorded.rewritten {
             // A row that has become damaged stays, and is set aside when it is read.
             if let (batch, rows) = try gather(places) { left.append((id, batch, rows)) }
         }
-        for range in owed.gone.ranges {
-            for row in try database.rows(in: range) { try take(row, deleting: true, keepsTries: owed.rewritten[row] != nil) }
+        for range in unrecorded.gone.ranges {
+            for row in try database.rows(in: range) { try take(row, deleting: true, keepsTries: unrecorded.rewritten[row] != nil) }
         }
         for (id, batch, rows) in left {
             for row in rows { try take(row, deleting: row != id) }
             try put(batch, row: id, sql: rows.contains(id) ? SpoolFile.update : SpoolFile.insert, isNew: false)
         }
-        for (id, tried) in owed.tried { try putTries(id, attempts: tried.attempts, first: tried.first) }
+        for (id, tried) in unrecorded.tried { try putTries(id, attempts: tried.attempts, first: tried.first) }
     }
 
     /// Returns the events at these places and the rows that they were read from. Returns nil if none can be read.
-    private func gather(_ places: [SpoolPlace]) throws(SpoolFault) -> (Batch, Set<Int64>)? {
+    private func gather(_ places: [SpoolPlace]) throws(StorageFault) -> (Batch, Set<Int64>)? {
         var batches: [Batch] = []
         var rows: Set<Int64> = []
         var rest = places[...]
@@ -160,7 +163,7 @@ extension SpoolFile {
         return batches.isEmpty ? nil : (batches.count == 1 ? batches[0] : Batch(joining: batches), rows)
     }
 
-    private func stored(_ row: Int64) throws(SpoolFault) -> Batch? {
+    private func stored(_ row: Int64) throws(StorageFault) -> Batch? {
         let select = try database.statement("SELECT \(RowReader.columns), batches.checksum FROM batches WHERE id = ?1").bind(1, row)
         defer { select.reset() }
         return try select.step() ? reader.batch(select, checksum: 8) : nil
@@ -169,8 +172,8 @@ extension SpoolFile {
     // MARK: - Visible rows
 
     /// Returns the events of a row that still wait. Returns nil if the row is settled or its events now belong to another row.
-    func seen(_ row: Int64, _ batch: Batch) throws(SpoolFault) -> Batch? {
-        if let places = owed.rewritten[row] {
+    func seen(_ row: Int64, _ batch: Batch) throws(StorageFault) -> Batch? {
+        if let places = unrecorded.rewritten[row] {
             return places.allSatisfy { $0.row == row && $0.index < batch.count }
                 ? batch.subset(places.map(\.index)) : try gather(places)?.0
         }
@@ -179,11 +182,11 @@ extension SpoolFile {
 
     /// Returns true if no event may be given out under the number of the row.
     func isHidden(_ row: Int64) -> Bool {
-        owed.rewritten[row] == nil && (owed.gone.contains(row) || owed.parts[row] != nil)
+        unrecorded.rewritten[row] == nil && (unrecorded.gone.contains(row) || unrecorded.parts[row] != nil)
     }
 
-    /// Returns the sums and the number of the rows that wait. While something is owed, the proof counts more than what waits.
-    func seenSums() throws(SpoolFault) -> (sums: [UInt16: Sum], rows: Int) {
+    /// Returns the sums and the number of the rows that wait. While something is only noted, the proof counts more than what waits.
+    func seenSums() throws(StorageFault) -> (sums: [UInt16: Sum], rows: Int) {
         var sums: [UInt16: Sum] = [:]
         var count = 0
         var partly: [Int64] = []
@@ -193,7 +196,7 @@ extension SpoolFile {
             let row = all.int(0)
             if isHidden(row) { continue }
             count += 1
-            if owed.rewritten[row] != nil {
+            if unrecorded.rewritten[row] != nil {
                 partly.append(row)
                 continue
             }
@@ -205,7 +208,7 @@ extension SpoolFile {
         }
         all.reset()
         for row in partly {
-            guard let places = owed.rewritten[row], let (batch, _) = try gather(places) else { continue }
+            guard let places = unrecorded.rewritten[row], let (batch, _) = try gather(places) else { continue }
             for index in 0..<batch.count {
                 let route = batch.entries[index].route
                 sums[route, default: Sum()].events += 1
@@ -219,16 +222,16 @@ extension SpoolFile {
 extension Database {
     /// Returns the number of events and the checksum of a row in `batches`. Returns nil if there is no such row, or if its number of events
     /// is impossible.
-    func shape(of row: Int64) throws(SpoolFault) -> Owed.Shape? {
+    func shape(of row: Int64) throws(StorageFault) -> Unrecorded.Shape? {
         let find = try statement("SELECT events, checksum, length(entries) FROM batches WHERE id = ?1").bind(1, row)
         defer { find.reset() }
         // The checksum is not verified here, so the number of events may be damaged. Each event has 24 bytes of entries.
         guard try find.step(), !find.isNull(1), (0...find.int(2) / 24).contains(find.int(0)) else { return nil }
-        return Owed.Shape(events: Int(find.int(0)), checksum: find.int(1))
+        return Unrecorded.Shape(events: Int(find.int(0)), checksum: find.int(1))
     }
 
     /// Returns the numbers of the rows in `batches` that are in the range.
-    func rows(in range: ClosedRange<Int64>) throws(SpoolFault) -> [Int64] {
+    func rows(in range: ClosedRange<Int64>) throws(StorageFault) -> [Int64] {
         var rows: [Int64] = []
         let find = try statement("SELECT id FROM batches WHERE id BETWEEN ?1 AND ?2").bind(1, range.lowerBound).bind(2, range.upperBound)
         defer { find.reset() }
@@ -237,9 +240,9 @@ extension Database {
     }
 
     /// Returns what is noted beside the file as settled but not yet recorded in the file. Changes nothing.
-    func owed(_ proof: Proof) throws(SpoolFault) -> Owed {
+    func unrecorded(_ proof: Proof) throws(StorageFault) -> Unrecorded {
         let found = SettledFile.look(SettledFile.path(beside: path))?.found ?? []
         let facts = found.filter { $0.mark.database == proof.database && $0.mark.sequence >= proof.sequence }.map(\.fact)
-        return try Owed(facts, in: self)
+        return try Unrecorded(facts, in: self)
     }
 }

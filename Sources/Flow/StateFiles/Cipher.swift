@@ -21,7 +21,7 @@ public final class Cipher: Sendable {
     }
 
     /// Returns the sealed text: a random nonce, the encrypted text, and a tag over the text and the place.
-    func seal(_ text: UnsafeRawBufferPointer, at place: String) -> [UInt8] {
+    public func seal(_ text: UnsafeRawBufferPointer, at place: String) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: text.count + Cipher.growth) { out, count in
             let nonce = out.baseAddress!
             // Without random numbers the process must stop, since a nonce that is used twice breaks the encryption.
@@ -35,13 +35,15 @@ public final class Cipher: Sendable {
                 && crypto_gcm_seal(context, body + text.count, Int32(Cipher.tagSize)) == 1
             precondition(isGood, "libcrypto cannot encrypt")
             count = text.count + Cipher.growth
+            assert(out.count >= count, "the sealed text is longer than its memory")
         }
     }
 
     /// Returns the open text. Returns nil if it was not sealed for this place under this key, or was changed since.
-    func open(_ sealed: UnsafeRawBufferPointer, at place: String) -> [UInt8]? {
+    public func open(_ sealed: UnsafeRawBufferPointer, at place: String) -> [UInt8]? {
         guard sealed.count >= Cipher.growth, let nonce = sealed.bindMemory(to: UInt8.self).baseAddress else { return nil }
         let size = sealed.count - Cipher.growth
+        precondition(size >= 0 && Cipher.nonceSize + size + Cipher.tagSize == sealed.count, "the parts of a sealed text do not fit")
         var isGood = false
         let text = [UInt8](unsafeUninitializedCapacity: max(1, size)) { out, count in
             let context = crypto_gcm_new()

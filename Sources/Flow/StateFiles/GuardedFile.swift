@@ -6,42 +6,57 @@
 // - The next opening notices rows that have vanished.
 // - A damaged file is set aside as it was found, and the loss is reported with numbers, before a new file replaces it.
 
-internal import Database
+public import Database
 internal import Glibc
-internal import Platform
+public import Platform
 
 /// The loss that was found when a damaged file was opened.
 public struct FileLoss: Sendable, Equatable {
     /// The number of lost events. It is 1 if the number is unknown, and 0 if all events could be read.
     public var events: Int
     /// A message that names the file.
-    public var words: String
+    public var message: String
 }
 
 /// The description of a kind of guarded file.
-struct GuardedKind: Sendable {
-    var format: FileFormat
+public struct GuardedKind: Sendable {
+    public var format: FileFormat
     var tables: [GuardedTable]
     /// The index of the table that has one row for each event.
     var events: Int
     /// The indexes of the tables whose rows are computed from the other tables.
-    var derived: Set<Int> = []
+    var derived: Set<Int>
     /// The plural name of its events in messages.
     var noun: String
     /// Adds to a file of an older format everything that it lacks, except the checksums.
-    var upgrade: @Sendable (Database, _ version: Int64) throws(StorageFault) -> Void = { _, _ in }
+    var upgrade: @Sendable (Database, _ version: Int64) throws(StorageFault) -> Void
     /// Completes the rows that were copied out of a damaged file. Removes rows that make no sense without the lost ones.
-    var complete: @Sendable (Database) throws(StorageFault) -> Void = { _ in }
+    var complete: @Sendable (Database) throws(StorageFault) -> Void
+
+    public init(
+        format: FileFormat, tables: [GuardedTable], events: Int, derived: Set<Int> = [], noun: String,
+        upgrade: @escaping @Sendable (Database, _ version: Int64) throws(StorageFault) -> Void = { _, _ in },
+        complete: @escaping @Sendable (Database) throws(StorageFault) -> Void = { _ in }
+    ) {
+        assert(tables.indices.contains(events) && !derived.contains(events), "the events have no table of their own")
+        self.format = format
+        self.tables = tables
+        self.events = events
+        self.derived = derived
+        self.noun = noun
+        self.upgrade = upgrade
+        self.complete = complete
+    }
 
     var application: Int64 { format.application }
     var table: String { "\(tables[events].name)" }
 
     /// Reads all rows. Throws `damaged` if a row is not as it was written, is missing, or cannot be found through an index.
-    func verify(_ database: Database) throws(StorageFault) { try RowGuard(database, application: application, tables).verify() }
+    public func verify(_ database: Database) throws(StorageFault) { try RowGuard(database, application: application, tables).verify() }
 }
 
-final class GuardedFile {
-    enum Use {
+public final class GuardedFile {
+    public enum Use {
         /// Creates a file if there is none, and rebuilds a damaged one.
         case make
         /// Rebuilds a damaged file, and a missing file that was not destroyed on purpose.
@@ -50,16 +65,20 @@ final class GuardedFile {
         case open
     }
 
-    let database: Database
-    let loss: FileLoss?
+    public let database: Database
+    /// The loss that was found when the file was opened. It is nil if the file was not damaged.
+    public let loss: FileLoss?
     /// The file for writing. It is nil if the file was opened only to look at it.
     private let file: ProvenFile?
     private let rows: RowGuard
 
     /// The greatest number that a row was ever given. It may change only inside a transaction.
-    var last: Int64 {
+    public var last: Int64 {
         get { file?.proof.last ?? 0 }
-        set { file?.proof.last = newValue }
+        set {
+            assert(file != nil && newValue >= last, "a number would be used twice")
+            file?.proof.last = newValue
+        }
     }
 
     private init(_ file: ProvenFile, kind: GuardedKind, loss: FileLoss? = nil) throws(StorageFault) {
@@ -79,7 +98,7 @@ final class GuardedFile {
 
     /// Opens the file. Returns nil if there is none and `use` does not create one. `admit` may refuse the file, for example because it is
     /// under another key. If `verifies` is true, reads all rows first. `now` is in nanoseconds since 1970.
-    static func open(
+    public static func open(
         _ path: String, kind: GuardedKind, use: Use, verifies: Bool = true, options: ProvenFile.Options, at now: Int64,
         admit: (Database) throws(StorageFault) -> Void = { _ in }
     ) throws(StorageFault) -> GuardedFile? {
@@ -91,7 +110,7 @@ final class GuardedFile {
         let lock = FolderLock(of: path)
         defer { withExtendedLifetime(lock) {} }
         // This throws for a link, a folder or a file of another user, where nothing may be created or rebuilt.
-        if use != .open, Salvage.exists(path) { try makePrivate(path) }
+        if use != .open, GuardedFile.exists(path) { try makePrivate(path) }
         var damage: Damage
         do throws(StorageFault) {
             switch try opening(path, kind: kind, verifies: verifies, options: options, admit: admit) {
@@ -139,7 +158,7 @@ final class GuardedFile {
     }
 
     /// Opens the file to look at it, even while another process uses it, and changes nothing. Returns nil if there is none.
-    static func look(
+    public static func look(
         at path: String, _ kind: GuardedKind, verifies: Bool = true, vfs: String? = nil, patience: Int32 = 5000,
         admit: (Database) throws(StorageFault) -> Void = { _ in }
     ) throws(StorageFault) -> GuardedFile? {
@@ -172,24 +191,26 @@ final class GuardedFile {
         }
     }
 
+    private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
     private static func advised(_ damage: Damage) -> StorageFault {
         StorageFault(.damaged, damage.words + "; the next router that starts there sets it aside and takes over what can be read of it")
     }
 
     /// Closes the file after a person has moved it away on purpose. If no other file is at the path, copies the log into the moved file
     /// first.
-    func followRemoved() {
-        if !Salvage.exists(database.path) { _ = try? database.number("PRAGMA wal_checkpoint(TRUNCATE)") }
+    public func followRemoved() {
+        if !GuardedFile.exists(database.path) { _ = try? database.number("PRAGMA wal_checkpoint(TRUNCATE)") }
         database.closeKeepingLog()
     }
 
     /// Removes the witness of a file that a person has removed on purpose, so that no loss is reported. Does nothing if the file still
     /// exists or its log has contents.
-    static func forgetRemoved(_ path: String) throws(StorageFault) {
+    public static func forgetRemoved(_ path: String) throws(StorageFault) {
         let lock = FolderLock(of: path)
         defer { withExtendedLifetime(lock) {} }
         var log = stat()
-        guard !Salvage.exists(path), stat(path + "-wal", &log) != 0 || log.st_size == 0 else { return }
+        guard !GuardedFile.exists(path), stat(path + "-wal", &log) != 0 || log.st_size == 0 else { return }
         if case .missing = Witness.look(Witness.path(beside: path)) { return }
         try ProvenFile.destroy(path)
     }
@@ -197,7 +218,7 @@ final class GuardedFile {
     // MARK: - Using it
 
     /// Runs the body in a transaction. If the body throws, rolls back all of it.
-    func transaction<R>(_ body: () throws(StorageFault) -> R) throws(StorageFault) -> R {
+    public func transaction<R>(_ body: () throws(StorageFault) -> R) throws(StorageFault) -> R {
         guard let file else { throw StorageFault(.failed, "\(database.path): was opened to look at it only") }
         rows.begin()
         return try file.transaction { () throws(StorageFault) in
@@ -208,21 +229,21 @@ final class GuardedFile {
     }
 
     /// Frees the space of removed rows, and leaves nothing of them in the log.
-    func tidy() throws(StorageFault) {
+    public func tidy() throws(StorageFault) {
         try database.run("PRAGMA incremental_vacuum")
         if try database.number("PRAGMA wal_checkpoint(TRUNCATE)") == 1 {
             throw StorageFault(.taken, "\(database.path): somebody is reading it, so its log cannot be emptied")
         }
     }
 
-    var isLook: Bool { file == nil }
+    public var isLook: Bool { file == nil }
 
-    func close() {
+    public func close() {
         if isLook { database.closeKeepingLog() } else { database.close() }
     }
 
     /// Closes a file that turned out to be damaged. Nothing of it changes any more.
-    func closeKeepingLog() { database.closeKeepingLog() }
+    public func closeKeepingLog() { database.closeKeepingLog() }
 }
 
 /// A lock that lets only one process at a time open the guarded files of a folder.

@@ -1,11 +1,11 @@
 // Translates between the numbers of routes or levels in a file and those of the run. A file has its own numbers for the names, since each
 // run assigns its numbers again.
 
-internal import Admission
-internal import Database
-internal import Platform
+public import Admission
+public import Database
+public import Platform
 
-struct FileNumbers {
+public struct FileNumbers {
     private let table: StaticString
     private let names: RunNames
     /// The mark of the kind of file, for the checksums of the rows. It is nil if the rows have no checksums.
@@ -17,23 +17,23 @@ struct FileNumbers {
     /// The key of the proof for each number of the file.
     private var keys: [UInt16: UInt64] = [:]
     /// The sum of the checksums of all rows. It reveals a lost row, whose number would otherwise be given to another name.
-    private(set) var digest: Int64 = 0
+    public private(set) var digest: Int64 = 0
 
-    init(table: StaticString, names: RunNames, application: Int64? = nil) {
+    public init(table: StaticString, names: RunNames, application: Int64? = nil) {
         self.table = table
         self.names = names
         self.application = application
     }
 
     /// Returns the file's number for a number of the run. Returns nil if the file has none.
-    func file(_ run: UInt16) -> UInt16? { ofFile[run] }
+    public func file(_ run: UInt16) -> UInt16? { ofFile[run] }
     /// Returns the run's number for a number of the file. Returns nil if the file does not have that number or the run has no free number.
-    func run(_ file: UInt16) -> UInt16? { ofRun[file] }
-    func key(_ file: UInt16) -> UInt64 { keys[file] ?? UInt64(file) }
-    func name(_ file: UInt16) -> String? { ofRun[file].map { names[$0] } }
+    public func run(_ file: UInt16) -> UInt16? { ofRun[file] }
+    public func key(_ file: UInt16) -> UInt64 { keys[file] ?? UInt64(file) }
+    public func name(_ file: UInt16) -> String? { ofRun[file].map { names[$0] } }
 
     /// Returns the run's number for a key of the proof, even if the file is lost. Returns the number of `unknown` if no name fits the key.
-    func run(ofKey key: UInt64) -> UInt16? {
+    public func run(ofKey key: UInt64) -> UInt16? {
         let number = Proof.number(ofKey: key)
         if keys[number] == key, let known = ofRun[number] { return known }
         let name = names.all.first { Proof.isKey(key, of: $0) }
@@ -47,7 +47,7 @@ struct FileNumbers {
         return sum.value
     }
 
-    mutating func read(_ database: Database) throws(SpoolFault) {
+    public mutating func read(_ database: Database) throws(StorageFault) {
         (ofFile, ofRun, keys, digest) = ([:], [:], [:], 0)
         let all = try database.statement("SELECT number, name\(application == nil ? "" : ", checksum") FROM \(table)")
         defer { all.reset() }
@@ -55,7 +55,7 @@ struct FileNumbers {
             if let application {
                 let sum = checksum(all.int(0), name: all.text(1), application: application)
                 guard !all.isNull(2), all.int(2) == sum else {
-                    throw SpoolFault(.damaged, "\(database.path): its table '\(table)' is damaged")
+                    throw StorageFault(.damaged, "\(database.path): its table '\(table)' is damaged")
                 }
                 digest &+= sum
             }
@@ -69,10 +69,10 @@ struct FileNumbers {
 
     /// Returns the file's number for a number of the run, and adds a new one if there is none. Must be called inside a transaction. If the
     /// transaction fails, the caller must restore the value from before.
-    mutating func number(of run: UInt16, in database: Database) throws(SpoolFault) -> UInt16 {
+    public mutating func number(of run: UInt16, in database: Database) throws(StorageFault) -> UInt16 {
         if let known = ofFile[run] { return known }
         guard let number = (0...UInt16.max).first(where: { keys[$0] == nil }) else {
-            throw SpoolFault(.failed, "\(database.path): its table '\(table)' has no free number")
+            throw StorageFault(.failed, "\(database.path): its table '\(table)' has no free number")
         }
         let name = names[run]
         let (columns, values) = application == nil ? ("number, name", "?1,?2") : ("number, name, checksum", "?1,?2,?3")
@@ -83,14 +83,16 @@ struct FileNumbers {
             digest &+= sum
         }
         try insert.run()
+        assert(ofRun[number] == nil && ofFile[run] == nil, "a number has two names")
         keys[number] = Proof.key(number: number, name: name)
         ofFile[run] = number
         ofRun[number] = run
+        assert(Proof.number(ofKey: key(number)) == number, "the key of the proof does not have the number")
         return number
     }
 
     /// Computes the checksums of rows that have none.
-    func sum(_ database: Database) throws(SpoolFault) {
+    public func sum(_ database: Database) throws(StorageFault) {
         guard let application else { return }
         var rows: [(Int64, String)] = []
         let all = try database.statement("SELECT number, name FROM \(table)")

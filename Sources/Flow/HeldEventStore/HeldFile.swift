@@ -7,8 +7,8 @@
 
 public import Admission
 internal import Database
-internal import Glibc
 public import Platform
+public import StateFiles
 
 /// The values that are stored with a held event.
 public struct HeldRow: Sendable, Equatable {
@@ -76,7 +76,7 @@ public final class HeldFile: @unchecked Sendable {
     var database: Database { file.database }
     var routes: FileNumbers
     /// The number of bytes that the budget currently counts for this file.
-    private var told = 0
+    private var budgeted = 0
     /// The numbers of an addition that failed. Its rows may exist all the same, if the disk stored them and then reported an error.
     private var doubtful: ClosedRange<Int64>?
 
@@ -96,7 +96,7 @@ public final class HeldFile: @unchecked Sendable {
             if try database.admits(options.cipher, sealing: "events") {
                 try file.transaction { () throws(StorageFault) in try database.note(options.cipher) }
             }
-            tell(Int(try database.number("SELECT coalesce(sum(bytes), 0) FROM events") ?? 0))
+            budget(Int(try database.number("SELECT coalesce(sum(bytes), 0) FROM events") ?? 0))
         } catch {
             file.closeKeepingLog()
             throw error
@@ -129,9 +129,15 @@ public final class HeldFile: @unchecked Sendable {
     /// The loss that was found when the file was opened. It is nil if the file was not damaged.
     public var loss: FileLoss? { file.loss }
 
-    private func tell(_ bytes: Int) {
+    /// Throws if the file was removed, moved away or replaced.
+    public func checkPlace() throws(StorageFault) { try database.checkPlace() }
+
+    /// Stops checking the place of the file.
+    public func letGo() { database.letGo() }
+
+    private func budget(_ bytes: Int) {
         options.budget?.hold(bytes)
-        told += bytes
+        budgeted += bytes
     }
 
     // MARK: - Writing
@@ -150,6 +156,7 @@ public final class HeldFile: @unchecked Sendable {
                 let first = file.last + 1
                 numbers = first...first + Int64(rows.count) - 1
                 file.last += Int64(rows.count)
+                assert(numbers?.upperBound == file.last, "the file counts other numbers than the events get")
                 for (index, row) in rows.enumerated() { try add(row, as: first + Int64(index), body(index)) }
             }
         } catch {
@@ -157,7 +164,7 @@ public final class HeldFile: @unchecked Sendable {
             doubtful = numbers ?? doubtful
             throw error
         }
-        tell(growth)
+        budget(growth)
     }
 
     /// Runs the body in a transaction that first destroys the rows of a failed addition. They were not acknowledged and must not come back.
@@ -171,6 +178,8 @@ public final class HeldFile: @unchecked Sendable {
     }
 
     private func add(_ row: HeldRow, as id: Int64, _ body: UnsafeRawBufferPointer) throws(StorageFault) {
+        assert(body.count == row.bytes + row.given, "the event has another size than its row says")
+        assert(row.id == 0 && id > 0 && !row.routes.isEmpty, "the event has a number already, or waits for no route")
         let insert = try database.statement(
             """
             INSERT INTO events (id, arrival, bytes, routes, source, key, level, subjects, given, sealed, body)
@@ -198,6 +207,7 @@ public final class HeldFile: @unchecked Sendable {
     /// not exist.
     public func change(remove: [Int64], narrow: [(id: Int64, routes: [UInt16])] = []) throws(StorageFault) {
         if remove.isEmpty, narrow.isEmpty, doubtful == nil { return }
+        assert(Set(remove).isDisjoint(with: narrow.map(\.id)), "an event is both destroyed and kept")
         var shrunk = 0
         try transaction { () throws(StorageFault) in
             for id in remove { shrunk += try destroy(id) }
@@ -206,7 +216,7 @@ public final class HeldFile: @unchecked Sendable {
                     .run()
             }
         }
-        tell(-shrunk)
+        budget(-shrunk)
     }
 
     private func destroy(_ id: Int64) throws(StorageFault) -> Int {
@@ -235,13 +245,13 @@ public final class HeldFile: @unchecked Sendable {
     public func close() {
         if !file.isLook { try? tidy() }
         file.close()
-        tell(-told)
+        budget(-budgeted)
     }
 
     /// Closes a file that turned out to be damaged. Nothing of it changes any more, so that the next opening finds it as it is.
     public func closeKeepingLog() {
         file.closeKeepingLog()
-        tell(-told)
+        budget(-budgeted)
     }
 
     // MARK: - Values

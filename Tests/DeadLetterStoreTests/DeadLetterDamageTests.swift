@@ -1,11 +1,13 @@
 import Database
 import Foundation
 import Platform
+import StateFiles
+import StoreFixtures
 import TestSupport
 import Testing
 
 @testable import Admission
-@testable import Spool
+@testable import DeadLetterStore
 
 private let (letters, lettersLog, lettersWitness) = ("dead-letters.sqlite", "dead-letters.sqlite-wal", "dead-letters.witness")
 
@@ -203,7 +205,7 @@ struct DeadLetterDamageTests {
               reason TEXT NOT NULL, attempts INTEGER NOT NULL, code INTEGER NOT NULL, answer TEXT NOT NULL, arrival INTEGER NOT NULL,
               subjects BLOB NOT NULL, sealed INTEGER NOT NULL, event BLOB NOT NULL\(version == 2 ? ", level TEXT DEFAULT ''" : ""));
             CREATE INDEX letters_by_provider ON letters (provider, id);
-            PRAGMA application_id = \(DeadLetterFile.kind.application); PRAGMA user_version = \(version);
+            PRAGMA application_id = \(DeadLetterFile.kind.format.application); PRAGMA user_version = \(version);
             INSERT INTO letters (id, at, provider, route, reason, attempts, code, answer, arrival, subjects, sealed, event)
               VALUES (41, 1, 'out', 'r', 'rejected', 1, 400, 'no', 1, x'', 0, CAST('old' AS BLOB));
             """)

@@ -1,7 +1,7 @@
 // Finds out whether a file was encrypted under the given key, before any encrypted row is used.
 
-internal import Database
-internal import Platform
+public import Database
+public import Platform
 
 extension Database {
     private static let place = "check"
@@ -12,7 +12,7 @@ extension Database {
     /// The file must have the table `about` (name, value) and the named table, whose column `sealed` is 1 for an encrypted row.
     /// `application` is the mark of the kind of file if this function verifies the checksums of `about`. It is nil if the rows have no
     /// checksums or if triggers maintain them.
-    func admits(_ cipher: Cipher?, sealing table: String, application: Int64? = nil) throws(StorageFault) -> Bool {
+    public func admits(_ cipher: Cipher?, sealing table: String, application: Int64? = nil) throws(StorageFault) -> Bool {
         let sum = application == nil ? "NULL" : "checksum"
         let check = try statement("SELECT name, value, \(sum) FROM about WHERE name = 'check'")
         defer { check.reset() }
@@ -37,14 +37,14 @@ extension Database {
     }
 
     /// Puts the key on record in the file. From now on the file is under this key.
-    func note(_ cipher: Cipher?, application: Int64? = nil) throws(StorageFault) {
+    public func note(_ cipher: Cipher?, application: Int64? = nil) throws(StorageFault) {
         guard let cipher else { return }
         let sealed = Array("switchyard".utf8).withUnsafeBytes { cipher.seal($0, at: Database.place) }
         try sealed.withUnsafeBufferPointer { (bytes) throws(StorageFault) in try putCheck(UnsafeRawBufferPointer(bytes), application) }
     }
 
     /// Writes the row by which `admits` recognises the key.
-    func putCheck(_ bytes: UnsafeRawBufferPointer, _ application: Int64?) throws(StorageFault) {
+    public func putCheck(_ bytes: UnsafeRawBufferPointer, _ application: Int64?) throws(StorageFault) {
         let insert = try statement(
             application == nil
                 ? "INSERT INTO about (name, value) VALUES ('check', ?1)" : "INSERT OR REPLACE INTO about VALUES ('check', ?1, ?2)")

@@ -1,11 +1,13 @@
 import Database
 import Foundation
 import Platform
+import StateFiles
+import StoreFixtures
 import TestSupport
 import Testing
 
 @testable import Admission
-@testable import Spool
+@testable import HeldEventStore
 
 private let (held, heldLog, heldWitness) = ("held.sqlite", "held.sqlite-wal", "held.witness")
 private let person = SubjectKey(high: 1, low: 2)
@@ -170,7 +172,7 @@ struct HeldDamageTests {
               body BLOB NOT NULL);
             CREATE INDEX arrivals ON events (arrival);
             CREATE TABLE waiting (subject BLOB NOT NULL, event INTEGER NOT NULL, PRIMARY KEY (subject, event)) WITHOUT ROWID;
-            PRAGMA application_id = \(HeldSchema.kind.application); PRAGMA user_version = 1;
+            PRAGMA application_id = \(HeldSchema.kind.format.application); PRAGMA user_version = 1;
             INSERT INTO routes VALUES (0, 'b');
             INSERT INTO events VALUES (41, 5, 3, '0', 'in', NULL, NULL, x'01000000000000000200000000000000', 0, 0, CAST('old' AS BLOB));
             INSERT INTO waiting VALUES (x'01000000000000000200000000000000', 41);

@@ -7,42 +7,7 @@ public import Admission
 public import ConsentGate
 internal import Database
 public import Platform
-
-public struct DeadLetter: Sendable {
-    public var id: Int64 = 0
-    /// The time at which the event was given up, in nanoseconds since 1970.
-    public var at: Int64
-    /// The time at which the event came in, in nanoseconds since 1970.
-    public var arrival: Int64
-    public var provider: String
-    public var route: String
-    public var reason: String
-    public var attempts: Int
-    public var code: Int
-    public var answer: String
-    /// The event without its newline.
-    public var event: [UInt8]
-    /// The keys of its subjects.
-    public var subjects: [SubjectKey] = []
-    /// The level of consent under which the event was admitted. It is empty if the event demanded none, and nil for the highest level.
-    public var level: String?
-
-    /// The letter as one line of JSON.
-    public var json: String {
-        "{\"at\":\"\(timestamp(at))\",\"provider\":\(jsonQuoted(provider)),\"route\":\(jsonQuoted(route)),"
-            + "\"reason\":\(jsonQuoted(reason)),\"attempts\":\(attempts),\"code\":\(code),\"answer\":\(jsonQuoted(answer)),"
-            + "\"arrival\":\"\(timestamp(arrival))\",\"event\":\(String(decoding: event, as: UTF8.self))}"
-    }
-}
-
-/// The number of letters of one provider and reason, with the times of the oldest and the newest.
-public struct DeadLetterCount: Sendable, Equatable {
-    public var provider: String
-    public var reason: String
-    public var count: Int
-    public var oldest: Int64
-    public var newest: Int64
-}
+public import StateFiles
 
 public final class DeadLetterFile: @unchecked Sendable {
     public static let name = "dead-letters.sqlite"
@@ -95,7 +60,7 @@ public final class DeadLetterFile: @unchecked Sendable {
     public init?(
         _ path: String, makes: Bool = true, mends: Bool? = nil, verifies: Bool = true, at now: Int64 = 0, cipher: Cipher? = nil,
         vfs: String? = nil, say: @escaping @Sendable (String) -> Void = { _ in }
-    ) throws(SpoolFault) {
+    ) throws(StorageFault) {
         var options = ProvenFile.Options()
         options.vfs = vfs
         options.patience = 10_000
@@ -112,10 +77,13 @@ public final class DeadLetterFile: @unchecked Sendable {
     public func followRemoved() { file.followRemoved() }
 
     /// Removes the witness of a file that a person has removed on purpose, so that no loss is reported.
-    public static func forgetRemoved(_ path: String) throws(SpoolFault) { try GuardedFile.forgetRemoved(path) }
+    public static func forgetRemoved(_ path: String) throws(StorageFault) { try GuardedFile.forgetRemoved(path) }
 
     /// The loss that was found when the file was opened. It is nil if the file was not damaged.
     public var loss: FileLoss? { file.loss }
+
+    /// True if the file is still where it was opened. It is false if the file was removed, moved away or replaced.
+    public var isInPlace: Bool { (try? database.checkPlace()) != nil }
 
     public func close() { file.close() }
 
@@ -126,8 +94,9 @@ public final class DeadLetterFile: @unchecked Sendable {
     public func bury(
         _ batch: Batch, at now: Int64, provider: String, routes: [String], levels: [String] = [], reason: String, code: Int,
         answer: String, attempts: Int
-    ) throws(SpoolFault) {
-        try file.transaction { () throws(SpoolFault) in
+    ) throws(StorageFault) {
+        assert(batch.count > 0, "there is no event to bury")
+        try file.transaction { () throws(StorageFault) in
             let insert = try database.statement(
                 """
                 INSERT INTO letters (at, provider, route, reason, attempts, code, answer, arrival, subjects, sealed, event, level)
@@ -139,6 +108,7 @@ public final class DeadLetterFile: @unchecked Sendable {
                 let level = DeadLetterFile.name(of: entry.level, levels)
                 insert.bind(12, level == nil ? 0 : 1).bind(13, level ?? "")
                 let first = Int(entry.firstSubject)
+                precondition(first + Int(entry.subjectCount) <= batch.subjects.count, "the subjects of an event are not in its batch")
                 let subjects = UnsafeBufferPointer(rebasing: batch.subjects[first..<first + Int(entry.subjectCount)])
                 insert.bind(9, lending: UnsafeRawBufferPointer(subjects))
                 guard let cipher else {
@@ -146,7 +116,7 @@ public final class DeadLetterFile: @unchecked Sendable {
                     continue
                 }
                 let sealed = cipher.seal(batch.event(index), at: "letter")
-                try sealed.withUnsafeBufferPointer { (sealed) throws(SpoolFault) in
+                try sealed.withUnsafeBufferPointer { (sealed) throws(StorageFault) in
                     try insert.bind(11, lending: UnsafeRawBufferPointer(sealed)).run()
                 }
             }
@@ -171,7 +141,7 @@ public final class DeadLetterFile: @unchecked Sendable {
     }
 
     /// Returns the next letters after the number `id`, in order. Returns at most `most` letters, and stops after 4 MiB of events.
-    public func letters(_ choice: Choice, after id: Int64 = 0, most: Int = 500) throws(SpoolFault) -> [DeadLetter] {
+    public func letters(_ choice: Choice, after id: Int64 = 0, most: Int = 500) throws(StorageFault) -> [DeadLetter] {
         let select = try database.statement(
             """
             SELECT id, at, arrival, provider, route, reason, attempts, code, answer, sealed, event, subjects, level FROM letters
@@ -197,7 +167,7 @@ public final class DeadLetterFile: @unchecked Sendable {
     /// if there are no more letters.
     public func letters(
         of subjects: Set<SubjectKey>, after id: Int64
-    ) throws(SpoolFault) -> (found: [DeadLetter], next: Int64?) {
+    ) throws(StorageFault) -> (found: [DeadLetter], next: Int64?) {
         let select = try database.statement(
             "SELECT id, subjects FROM letters WHERE id > ?1 AND \(DeadLetterFile.isWhole) ORDER BY id LIMIT \(DeadLetterFile.sweepLetters)"
         ).bind(1, id)
@@ -220,20 +190,20 @@ public final class DeadLetterFile: @unchecked Sendable {
         (0..<bytes.count / 16).map { bytes.loadUnaligned(fromByteOffset: $0 * 16, as: SubjectKey.self) }
     }
 
-    private func event(_ row: Statement) throws(SpoolFault) -> [UInt8] {
+    private func event(_ row: Statement) throws(StorageFault) -> [UInt8] {
         guard row.int(9) == 1 else { return [UInt8](row.bytes(10)) }
         guard let cipher else {
-            throw SpoolFault(
+            throw StorageFault(
                 .foreign, "\(database.path): its events are encrypted; name the key in state.encrypt (-c FILE)")
         }
         guard let open = cipher.open(row.bytes(10), at: "letter") else {
-            throw SpoolFault(.foreign, "\(database.path): was encrypted under another key, not that of state.encrypt, or was changed")
+            throw StorageFault(.foreign, "\(database.path): was encrypted under another key, not that of state.encrypt, or was changed")
         }
         return open
     }
 
-    public func remove(_ ids: [Int64]) throws(SpoolFault) {
-        try file.transaction { () throws(SpoolFault) in
+    public func remove(_ ids: [Int64]) throws(StorageFault) {
+        try file.transaction { () throws(StorageFault) in
             for id in ids { try database.statement("DELETE FROM letters WHERE id = ?1").bind(1, id).run() }
         }
     }
@@ -242,7 +212,7 @@ public final class DeadLetterFile: @unchecked Sendable {
     private static let sweepLetters = 10_000
 
     /// Destroys the letters that must not be sent any more, according to the demands of their routes. Returns their number and their bytes.
-    public func sweep(_ check: SecondCheck, _ routes: RunNames) throws(SpoolFault) -> (events: Int, bytes: Int) {
+    public func sweep(_ check: SecondCheck, _ routes: RunNames) throws(StorageFault) -> (events: Int, bytes: Int) {
         var swept = (events: 0, bytes: 0)
         var last: Int64 = 0
         while true {
@@ -267,10 +237,11 @@ public final class DeadLetterFile: @unchecked Sendable {
                     swept.bytes += Int(select.int(3))
                 case .unreadable:
                     select.reset()
-                    throw SpoolFault(.failed, "\(database.path): the consent records of its subjects cannot be read")
+                    throw StorageFault(.failed, "\(database.path): the consent records of its subjects cannot be read")
                 }
             }
             select.reset()
+            assert(gone.count <= seen, "more letters are destroyed than were examined")
             if !gone.isEmpty { try remove(gone) }
             if seen < DeadLetterFile.sweepLetters { break }
         }
@@ -283,7 +254,7 @@ public final class DeadLetterFile: @unchecked Sendable {
     /// returns how long the letters of a provider and a route may be kept, in nanoseconds. It returns nil if they may be kept for ever.
     public func expire(
         at now: Int64, most: (_ provider: String, _ route: String) -> Int64?
-    ) throws(SpoolFault) -> (events: Int, due: Int64?) {
+    ) throws(StorageFault) -> (events: Int, due: Int64?) {
         let kinds = try database.statement("SELECT provider, route, min(arrival) FROM letters GROUP BY 1, 2")
         var oldest: [(provider: String, route: String, arrival: Int64, most: Int64)] = []
         while try kinds.step() {
@@ -307,8 +278,8 @@ public final class DeadLetterFile: @unchecked Sendable {
 
     /// Removes the letters of a provider and a route that came in until `end`. Returns their number and the time at which the oldest of the
     /// others came in.
-    private func expire(_ provider: String, _ route: String, until end: Int64) throws(SpoolFault) -> (count: Int, first: Int64?) {
-        try file.transaction { () throws(SpoolFault) in
+    private func expire(_ provider: String, _ route: String, until end: Int64) throws(StorageFault) -> (count: Int, first: Int64?) {
+        try file.transaction { () throws(StorageFault) in
             try database.statement("DELETE FROM letters WHERE provider = ?1 AND route = ?2 AND arrival <= ?3")
                 .bind(1, provider).bind(2, route).bind(3, end).run()
             let count = Int(try database.number("SELECT changes()") ?? 0)
@@ -320,7 +291,7 @@ public final class DeadLetterFile: @unchecked Sendable {
     }
 
     /// Returns the numbers of letters by provider and reason.
-    public func counts(_ choice: Choice = Choice()) throws(SpoolFault) -> [DeadLetterCount] {
+    public func counts(_ choice: Choice = Choice()) throws(StorageFault) -> [DeadLetterCount] {
         let select = try database.statement(
             "SELECT provider, reason, count(*), min(at), max(at) FROM letters WHERE \(choice.condition) GROUP BY 1, 2 ORDER BY 1, 2"
         ).bind(1, choice.since).bind(2, choice.provider ?? "")
@@ -336,8 +307,8 @@ public final class DeadLetterFile: @unchecked Sendable {
     }
 
     /// Overwrites what is left of removed letters between the others. Called after `tidy`.
-    public func clearGaps() throws(SpoolFault) { try database.clearGaps() }
+    public func clearGaps() throws(StorageFault) { try database.clearGaps() }
 
     /// Frees the space of removed letters, and leaves nothing of them in the log.
-    public func tidy() throws(SpoolFault) { try file.tidy() }
+    public func tidy() throws(StorageFault) { try file.tidy() }
 }

@@ -1,11 +1,13 @@
 import Database
 import Foundation
 import Platform
+import StateFiles
+import StoreFixtures
 import TestSupport
 import Testing
 
 @testable import Admission
-@testable import Spool
+@testable import HeldEventStore
 
 private func file(
     _ folder: Folder, key: String? = nil, vfs: String? = nil, makes: Bool = true, names: RunNames = RunNames(["a", "b"]),

@@ -1,9 +1,9 @@
-// Reads held events: by their subjects, by their time, or the stored values of all of them. `HeldSummary` counts them without a key.
+// Reads held events: by their subjects, by their time, or the stored values of all of them.
 
 public import Admission
 internal import Database
-internal import Glibc
 public import Platform
+internal import StateFiles
 
 extension HeldFile {
     private static let columns = "id, arrival, bytes, routes, source, key, level, subjects, given"
@@ -48,16 +48,17 @@ extension HeldFile {
         let page = ids.sorted().prefix(most)
         var next = isWhole && page.count == ids.count ? nil : page.last
         var events: [HeldEvent] = []
-        var room = bytes
+        var left = bytes
         for (index, id) in page.enumerated() where !except(id) {
             guard let event = try event(id) else { continue }
-            if !events.isEmpty, event.body.count > room {
+            if !events.isEmpty, event.body.count > left {
                 next = page[index - 1]
                 break
             }
-            room -= event.body.count
+            left -= event.body.count
             events.append(event)
         }
+        assert(zip(events, events.dropFirst()).allSatisfy { $0.row.id < $1.row.id }, "the events are not in order")
         return (events, next)
     }
 
@@ -92,43 +93,5 @@ extension HeldFile {
         row.level = values.isNull(6) ? nil : values.text(6)
         row.given = max(0, Int(values.int(8)))
         return row
-    }
-}
-
-/// A summary of a file of held events. Making it changes and creates nothing and needs no key.
-public struct HeldSummary: Sendable, Equatable {
-    public var events = 0
-    public var bytes = 0
-    /// The time at which the oldest event came in, in nanoseconds since 1970. It is nil if there is none.
-    public var oldest: Int64?
-    /// A message that says why the file could not be read. If it is not nil, the numbers mean nothing.
-    public var fault: String?
-
-    public init() {}
-
-    /// Reads the summary of the folder's file. Returns nil if there is no such file.
-    public init?(in folder: String) {
-        let path = folder + "/" + HeldFile.name
-        do throws(StorageFault) {
-            switch try FileSight.look(at: path, as: HeldSchema.kind.format, patience: 1000).state {
-            case .absent: return nil
-            case .damaged(let damage): throw StorageFault(.damaged, damage.words)
-            case .old(let database, _):
-                defer { database.closeKeepingLog() }
-                try count(database)
-            case .whole(let database, _):
-                defer { database.closeKeepingLog() }
-                try HeldSchema.kind.verify(database)
-                try count(database)
-            }
-        } catch {
-            fault = error.description
-        }
-    }
-
-    private mutating func count(_ database: Database) throws(StorageFault) {
-        events = Int(try database.number("SELECT count(*) FROM events") ?? 0)
-        bytes = Int(try database.number("SELECT coalesce(sum(bytes), 0) FROM events") ?? 0)
-        oldest = try database.number("SELECT arrival FROM events ORDER BY arrival LIMIT 1")
     }
 }

@@ -3,8 +3,9 @@
 @_spi(Spool) public import Admission
 internal import Database
 public import Platform
+public import StateFiles
 
-public final class SpoolLook {
+public final class SpoolSearch {
     /// The events of one row that belong to the subjects.
     public struct Found {
         public var row: Int64
@@ -20,22 +21,22 @@ public final class SpoolLook {
     /// The column that has a row's checksum. It is nil if the file has an older format without checksums.
     private let checksum: Int32?
     /// Confirmed events that are noted but not yet recorded in the file. They are not found.
-    private let owed: Owed
+    private let unrecorded: Unrecorded
 
     /// The greatest number of rows that one call examines.
     private static let rows = 256
 
     /// Opens the file to read it. Returns nil if there is no such file. Throws `damaged` if the file is damaged.
-    public init?(_ path: String, cipher: Cipher?) throws(SpoolFault) {
+    public init?(_ path: String, cipher: Cipher?) throws(StorageFault) {
         let sight = try FileSight.look(at: path, as: SpoolSchema.format)
         switch sight.state {
         case .absent: return nil
-        case .damaged(let damage): throw SpoolFault(.damaged, damage.words)
-        case .old(let old, _): (database, checksum, owed) = (old, nil, Owed())
+        case .damaged(let damage): throw StorageFault(.damaged, damage.words)
+        case .old(let old, _): (database, checksum, unrecorded) = (old, nil, Unrecorded())
         case .whole(let whole, let proof):
             (database, checksum) = (whole, 8)
-            do throws(SpoolFault) {
-                owed = try whole.owed(proof)
+            do throws(StorageFault) {
+                unrecorded = try whole.unrecorded(proof)
             } catch {
                 whole.closeKeepingLog()
                 throw error
@@ -44,7 +45,7 @@ public final class SpoolLook {
         self.cipher = cipher
         let application = checksum == nil ? nil : SpoolSchema.format.application
         var routes = FileNumbers(table: "routes", names: names, application: application)
-        do throws(SpoolFault) {
+        do throws(StorageFault) {
             try database.run("PRAGMA query_only = ON")
             try routes.read(database)
         } catch {
@@ -66,20 +67,20 @@ public final class SpoolLook {
     }
 
     /// Examines some rows after `row`, until at least `bytes` bytes were found.
-    public func events(of subjects: Set<SubjectKey>, after row: Int64, most bytes: Int) throws(SpoolFault) -> Page {
+    public func events(of subjects: Set<SubjectKey>, after row: Int64, most bytes: Int) throws(StorageFault) -> Page {
         var page = Page()
         var (seen, held) = (0, 0)
         let select = try database.statement(
             """
             SELECT \(RowReader.columns)\(checksum == nil ? "" : ", batches.checksum") FROM batches
-            WHERE id > ?1 ORDER BY id LIMIT \(SpoolLook.rows)
+            WHERE id > ?1 ORDER BY id LIMIT \(SpoolSearch.rows)
             """
         ).bind(1, row)
         defer { select.reset() }
         while held < bytes, try select.step() {
             seen += 1
             page.next = select.int(0)
-            if owed.gone.contains(select.int(0)) { continue }
+            if unrecorded.gone.contains(select.int(0)) { continue }
             guard let batch = try batch(select, subjects) else {
                 page.unreadable += 1
                 continue
@@ -90,19 +91,19 @@ public final class SpoolLook {
             held += part.bytes.count
             page.found.append(Found(row: select.int(0), batch: part, routes: part.entries.map { names[$0.route] }))
         }
-        if held < bytes, seen < SpoolLook.rows { page.next = nil }
+        if held < bytes, seen < SpoolSearch.rows { page.next = nil }
         return page
     }
 
     /// Returns the events of the row, or an empty batch if its entries name none of the subjects. Returns nil if the row is damaged.
-    private func batch(_ row: Statement, _ subjects: Set<SubjectKey>) throws(SpoolFault) -> Batch? {
+    private func batch(_ row: Statement, _ subjects: Set<SubjectKey>) throws(StorageFault) -> Batch? {
         if row.int(5) == 1, cipher == nil {
-            throw SpoolFault(.foreign, "\(database.path): its events are encrypted; name the key in state.encrypt (-c FILE)")
+            throw StorageFault(.foreign, "\(database.path): its events are encrypted; name the key in state.encrypt (-c FILE)")
         }
         guard let index = reader.index(row, checksum: checksum) else { return nil }
         guard index.holds(subjects) else { return Batch(Parcel()) }
         let batch = reader.batch(row, checksum: checksum)
-        guard let batch, let places = owed.rewritten[row.int(0)] else { return batch }
+        guard let batch, let places = unrecorded.rewritten[row.int(0)] else { return batch }
         return batch.subset(places.map(\.index).filter { $0 < batch.count })
     }
 }

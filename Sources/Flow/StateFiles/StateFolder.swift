@@ -1,6 +1,5 @@
 // The folder where a router keeps what must outlive it: spools, dead letters, its own key. It promises that only one router at a time uses
 // the folder. It creates its files with access for their owner only. The name of a file tells which provider or source it belongs to.
-// `DiskBudget` limits how much the spools of the folder may store.
 
 internal import Database
 internal import Glibc
@@ -8,7 +7,7 @@ public import Platform
 
 public final class StateFolder: Sendable {
     public let path: String
-    let lock: Descriptor
+    private let lock: Descriptor
 
     /// Thrown if another router uses the folder.
     public struct Taken: Error, Sendable {
@@ -20,16 +19,16 @@ public final class StateFolder: Sendable {
         do throws(SystemFault) {
             try makeFolder(path, mode: 0o700)
         } catch {
-            throw SpoolFault(.failed, "\(path): the state folder cannot be made: \(error); name another with --state")
+            throw StorageFault(.failed, "\(path): the state folder cannot be made: \(error); name another with --state")
         }
         let file = path + "/router.pid"
         let number = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard number >= 0 else { throw SpoolFault(.failed, "\(file): cannot be opened: \(SystemFault())") }
+        guard number >= 0 else { throw StorageFault(.failed, "\(file): cannot be opened: \(SystemFault())") }
         let lock = Descriptor(owning: number)
         guard flock(number, LOCK_EX | LOCK_NB) == 0 else { throw Taken(pid: pid(in: number)) }
         let text = Array("\(getpid())\n".utf8)
         guard ftruncate(number, 0) == 0, pwrite(number, text, text.count, 0) == text.count else {
-            throw SpoolFault(.full, "\(file): cannot be written: \(SystemFault())")
+            throw StorageFault(.full, "\(file): cannot be written: \(SystemFault())")
         }
         return StateFolder(path, lock)
     }
@@ -52,6 +51,14 @@ public final class StateFolder: Sendable {
         var bytes = [UInt8](repeating: 0, count: 16)
         let count = pread(descriptor, &bytes, bytes.count, 0)
         return count > 0 ? Int32(String(decoding: bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)) : nil
+    }
+
+    /// Throws if the folder or its lock file was removed, moved away or replaced.
+    public func checkPlace() throws(StorageFault) {
+        let file = path + "/router.pid"
+        guard FilePlace(file) != nil && FilePlace(file) == FilePlace(lock.number) else {
+            throw FilePlace(path) == nil ? .removed(path) : .removed(file)
+        }
     }
 
     // MARK: - Names of files
@@ -77,6 +84,7 @@ public final class StateFolder: Sendable {
                 text += "%" + (hex.utf8.count == 1 ? "0" : "") + hex
             }
         }
+        assert(!text.utf8.contains(UInt8(ascii: "/")), "the name of a file leads to another folder")
         return text
     }
 
@@ -119,7 +127,7 @@ public final class StateFolder: Sendable {
     // MARK: - Keys
 
     /// Returns the 16 random bytes under which the ids of subjects in the folder's files are hashed. Creates them if there are none yet.
-    public func key() throws(SpoolFault) -> [UInt8] {
+    public func key() throws(StorageFault) -> [UInt8] {
         if let known = try StateFolder.key(in: path) { return known }
         let file = path + "/subject.key"
         var system = SystemRandomNumberGenerator()
@@ -127,26 +135,26 @@ public final class StateFolder: Sendable {
         // The file is written under another name first, so that `subject.key` is always complete.
         let draft = file + ".new"
         let new = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard new >= 0 else { throw SpoolFault(.failed, "\(draft): cannot be made: \(SystemFault())") }
+        guard new >= 0 else { throw StorageFault(.failed, "\(draft): cannot be made: \(SystemFault())") }
         let descriptor = Descriptor(owning: new)
         guard write(descriptor.number, bytes, 16) == 16, fsync(descriptor.number) == 0, rename(draft, file) == 0 else {
-            throw SpoolFault(errno == ENOSPC ? .full : .failed, "\(file): cannot be written: \(SystemFault())")
+            throw StorageFault(errno == ENOSPC ? .full : .failed, "\(file): cannot be written: \(SystemFault())")
         }
         return bytes
     }
 
     /// Returns the same bytes of a folder that another process may use. Returns nil if there are none yet.
-    public static func key(in path: String) throws(SpoolFault) -> [UInt8]? {
+    public static func key(in path: String) throws(StorageFault) -> [UInt8]? {
         let file = path + "/subject.key"
         let number = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard number >= 0 else {
             if errno == ENOENT { return nil }
-            throw SpoolFault(.failed, "\(file): cannot be read: \(SystemFault())")
+            throw StorageFault(.failed, "\(file): cannot be read: \(SystemFault())")
         }
         let descriptor = Descriptor(owning: number)
         var bytes = [UInt8](repeating: 0, count: 16)
         guard read(descriptor.number, &bytes, 16) == 16 else {
-            throw SpoolFault(.damaged, "\(file): is not 16 bytes long; stored events can no longer be found by subject")
+            throw StorageFault(.damaged, "\(file): is not 16 bytes long; stored events can no longer be found by subject")
         }
         return bytes
     }
@@ -158,35 +166,5 @@ public final class StateFolder: Sendable {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }
         return Int(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
-    }
-}
-
-/// Limits how many bytes the spools of a folder may store together, and keeps a part of the disk free.
-public final class DiskBudget: Sendable {
-    private let path: String
-    private let most: Int?
-    private let reserve: Int
-    private let free: @Sendable (String) -> Int?
-    private let held = Monitor(0)
-
-    public init(_ path: String, most: Int?, reserve: Int, free: @escaping @Sendable (String) -> Int? = StateFolder.free) {
-        self.path = path
-        self.most = most
-        self.reserve = reserve
-        self.free = free
-    }
-
-    /// Adds to the number of bytes that the spools hold. A negative number is subtracted.
-    public func hold(_ bytes: Int) { held.withLock { $0 += bytes } }
-
-    /// Throws `full` if the given number of bytes may not be stored in addition.
-    public func allow(_ bytes: Int) throws(SpoolFault) {
-        let held = held.withLock { $0 }
-        if let most, held > 0, held + bytes > most {
-            throw SpoolFault(.full, "\(path): limits.disk allows no more than \(grouped(most)) bytes")
-        }
-        guard reserve > 0, let free = free(path), free < reserve + bytes else { return }
-        throw SpoolFault(
-            .full, "\(path): \(grouped(free)) bytes are free on its disk, and limits.disk_free keeps \(grouped(reserve)) of them")
     }
 }

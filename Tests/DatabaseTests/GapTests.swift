@@ -3,7 +3,12 @@ import Foundation
 import Platform
 import Testing
 
-@testable import Spool
+/// A folder that is removed at the end of its test.
+private final class Folder {
+    let path = FileManager.default.temporaryDirectory.path + "/switchyard-\(UUID().uuidString)"
+    init() { try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false) }
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}
 
 @Suite("A file whose gaps are overwritten")
 struct GapTests {

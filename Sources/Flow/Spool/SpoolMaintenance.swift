@@ -4,6 +4,7 @@
 internal import Admission
 internal import Database
 public import Platform
+public import StateFiles
 
 /// The result of moving the events of one provider to another.
 public struct SpoolMove: Sendable {
@@ -19,7 +20,7 @@ extension StateFolder {
     /// Moves the events that wait for one provider to another, after any events that wait there already. After a crash in between, each
     /// event is in at least one of the two spools. Removes the old spool, unless damaged batches are kept in it.
     public func moveSpool(of old: String, to new: String, options: SpoolFile.Options, say: @escaping @Sendable (String) -> Void)
-        throws(SpoolFault) -> SpoolMove
+        throws(StorageFault) -> SpoolMove
     {
         let names = RunNames()
         let from = StateFolder.spool(of: old, in: path)
@@ -41,7 +42,9 @@ extension StateFolder {
                 work.insert.append((next, row.batch))
                 move.events += row.batch.count
             }
+            assert(rows.allSatisfy { $0.id > row }, "a row is moved twice")
             try target.commit(work)
+            assert(target.lastRow == next, "a moved row has another number than it was given")
             var done = SpoolWork()
             done.remove = rows.map(\.id)
             try source.commit(done)
@@ -62,7 +65,7 @@ extension StateFolder {
     }
 
     /// Destroys the spool of a provider with every event in it. This also works if only the witness is left.
-    public func destroySpool(of provider: String) throws(SpoolFault) {
+    public func destroySpool(of provider: String) throws(StorageFault) {
         try checkSpool(of: provider)
         let file = StateFolder.spool(of: provider, in: path)
         try ProvenFile.destroy(file)
@@ -70,9 +73,9 @@ extension StateFolder {
     }
 
     /// Throws if the provider has no spool. A damaged spool counts as one.
-    public func checkSpool(of provider: String) throws(SpoolFault) {
+    public func checkSpool(of provider: String) throws(StorageFault) {
         guard ProvenFile.isAnywhere(StateFolder.spool(of: provider, in: path)) else {
-            throw SpoolFault(.failed, "there is no spool of '\(printable(provider))' in \(printable(path))")
+            throw StorageFault(.failed, "there is no spool of '\(printable(provider))' in \(printable(path))")
         }
     }
 }
