@@ -1,5 +1,5 @@
-// The work of a worker's thread: it reads a block in its turn, judges it in parallel with the others, and hands over the results in the order
-// in which the blocks were read.
+// The work of a worker's thread: it reads a block in its turn, judges it in parallel with the others, and hands over the results in the
+// order in which the blocks were read.
 
 internal import Admission
 internal import ConsentGate

@@ -1,6 +1,6 @@
-// Runs plans, one after the other: the sources, the workers that judge their events, and a lane for each provider. This file makes the parts
-// of a router, each from parts that were made before it, and has the calls that other threads make while it runs. Router+Run.swift has the
-// run itself.
+// Runs plans, one after the other: the sources, the workers that judge their events, and a lane for each provider. This file makes the
+// parts of a router, each from parts that were made before it, and has the calls that other threads make while it runs. Router+Run.swift
+// has the run itself.
 
 internal import Admission
 public import Delivery

@@ -1,5 +1,5 @@
-// What a run does about consent besides its gate: it stores held events, carries out withdrawals, and writes the statements of events to the
-// ledger. Without a ledger it does none of this.
+// What a run does about consent besides its gate: it stores held events, carries out withdrawals, and writes the statements of events to
+// the ledger. Without a ledger it does none of this.
 
 internal import Delivery
 internal import Generations
