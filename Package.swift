@@ -80,16 +80,42 @@ let package = Package(
         .executableTarget(
             name: "switchyard",
             dependencies: [
-                "Router", "Generations", "Workers", "Explaining", "Replaying", "Listener", "Sending", "Control", "Ingest", "PluginHost",
-                "Delivery", "Spool", "Withdrawal", "Holding", "Ledger", "ConsentGate", "Admission", "Judging", "Editing", "Configuration",
-                "Plans", "Document", "Expressions", "Events", "Platform", "CPlatform",
+                "ConsentCommands", "InspectCommands", "Startup", "Terminal", "Router", "Replaying", "Listener", "Sending", "Control",
+                "Ingest",
+                "PluginHost", "Delivery", "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles", "Withdrawal", "Holding", "Workers",
+                "Ledger", "ConsentGate", "Admission", "Judging", "Configuration", "Plans", "Document", "Expressions", "Events", "Platform",
+                "CPlatform",
             ],
-            path: "Sources/Command", swiftSettings: settings,
+            path: "Sources/Command/switchyard", swiftSettings: settings,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
+        // `switchyard consent`, and the service that carries out its requests in a running router.
+        module(
+            "ConsentCommands", in: "Command",
+            [
+                "Startup", "Terminal", "Control", "Withdrawal", "Ledger", "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles",
+                "PluginHost", "ConsentGate", "Admission", "Plans", "Document", "Events", "Platform",
+            ]),
+        // The commands that show what a configuration, a module or a router does.
+        module(
+            "InspectCommands", in: "Command",
+            [
+                "Startup", "Terminal", "Router", "Explaining", "Listener", "Control", "Generations", "Workers", "Delivery", "Holding",
+                "Spool", "HeldEventStore", "StateFiles", "PluginHost", "Ledger", "Judging", "Admission", "Editing", "Configuration", "Plans",
+                "Document", "Expressions", "Events", "Platform",
+            ]),
+        // What several commands do first: read the configuration, make the providers, and take signals.
+        module(
+            "Startup", in: "Command",
+            [
+                "Terminal", "Router", "Replaying", "PluginHost", "Delivery", "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles",
+                "Ledger", "Admission", "Configuration", "Plans", "Document", "Platform",
+            ]),
+        // The command line, messages and exit codes.
+        module("Terminal", in: "Command", ["Platform", "CPlatform"]),
         module(
             "Router", in: "Flow",
             [
-                "Statements", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "Delivery", "Ledger", "Spool",
+                "Statements", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "Delivery", "Ledger", "Spool", "StateFiles",
                 "Admission", "ConsentGate", "Judging", "Plans", "Events", "Platform",
             ]),
         // Writes the consent statements in the events to the ledger.
@@ -103,8 +129,9 @@ let package = Package(
         module(
             "Holding", in: "Consent",
             [
-                "Generations", "Workers", "Delivery", "Spool", "Ledger", "Judging", "Admission", "ConsentGate", "Plans", "Events",
-                "Platform",
+                "Generations", "Workers", "Delivery", "HeldEventStore", "StateFiles", "Ledger", "Judging", "Admission", "ConsentGate",
+                "Plans",
+                "Events", "Platform",
             ]),
         // An active plan: its rules, and a lane for each provider.
         module(
@@ -124,8 +151,8 @@ let package = Package(
         module(
             "Replaying", in: "Inspect",
             [
-                "Workers", "Delivery", "Judging", "Spool", "Ledger", "Admission", "ConsentGate", "Plans", "Expressions", "Events",
-                "Platform",
+                "Workers", "Delivery", "Judging", "DeadLetterStore", "Ledger", "Admission", "ConsentGate", "Plans", "Expressions",
+                "Events", "Platform",
             ]),
         module("Control", in: "Inspect", ["Platform", "CPlatform"]),
         module("Sending", in: "Inspect", ["Platform", "CPlatform", "CJansson", "CCurlLoaded"]),
@@ -137,8 +164,15 @@ let package = Package(
         module(
             "PluginHost", in: "Flow",
             ["Delivery", "Admission", "Configuration", "Plans", "Document", "Platform", "CPlatform", "CExit", "CSwitchyardPlugin"]),
-        module("Delivery", in: "Flow", ["Spool", "Admission", "ConsentGate", "Plans", "Events", "Platform"]),
-        module("Spool", in: "Flow", ["Admission", "ConsentGate", "Plans", "Events", "Database", "Platform", "CCrypto"]),
+        module(
+            "Delivery", in: "Flow",
+            ["Spool", "DeadLetterStore", "StateFiles", "Admission", "ConsentGate", "Plans", "Events", "Platform"]),
+        // What a router stores in its state folder: the queue of a lane, held events and dead letters.
+        module("Spool", in: "Flow", ["StateFiles", "Admission", "ConsentGate", "Events", "Database", "Platform"]),
+        module("HeldEventStore", in: "Flow", ["StateFiles", "Admission", "Database", "Platform"]),
+        module("DeadLetterStore", in: "Flow", ["StateFiles", "Admission", "ConsentGate", "Database", "Platform"]),
+        // The state folder, and what its stores share: encryption, rows with checksums, and the numbers of names.
+        module("StateFiles", in: "Flow", ["Admission", "Plans", "Database", "Platform", "CCrypto"]),
         // The consent records on disk.
         module("Ledger", in: "Consent", ["Admission", "ConsentGate", "Events", "Database", "Platform", "CJansson", "CCrypto"]),
         // The verdict of every route for an event, and the edited copy for each lane.
@@ -206,10 +240,22 @@ let package = Package(
                 "Seeded", "Admission", "ConsentGate", "Judging", "Redaction", "Plans", "Editing", "FormReading", "Document", "Events", "CCrypto",
             ],
             path: "Tests/Models", swiftSettings: strict + testable),
-        .target(name: "TestSupport", dependencies: ["FaultyFiles", "Spool", "Platform"], path: "Tests/Support", swiftSettings: strict),
+        .target(
+            name: "TestSupport", dependencies: ["FaultyFiles", "DeadLetterStore", "Platform"], path: "Tests/Support", swiftSettings: strict),
+        // Folders, batches and damage for the tests of the stores.
+        .target(
+            name: "StoreFixtures", dependencies: ["TestSupport", "Admission", "Plans", "Events", "Platform"],
+            path: "Tests/StoreFixtures", swiftSettings: strict),
         // A file system for SQLite that fails when a test says so.
         .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
-        tests("SpoolTests", ["Spool", "TestSupport", "Admission", "ConsentGate", "Plans", "Events", "Database", "Platform"]),
+        tests("StateFilesTests", ["StateFiles", "StoreFixtures", "Platform"]),
+        tests(
+            "HeldEventStoreTests", ["HeldEventStore", "StateFiles", "StoreFixtures", "TestSupport", "Admission", "Database", "Platform"]),
+        tests(
+            "DeadLetterStoreTests", ["DeadLetterStore", "StateFiles", "StoreFixtures", "TestSupport", "Admission", "Database", "Platform"]),
+        tests(
+            "SpoolTests",
+            ["Spool", "StateFiles", "StoreFixtures", "TestSupport", "Admission", "ConsentGate", "Plans", "Events", "Database", "Platform"]),
         tests("DatabaseTests", ["Database", "Platform", "CChecksum"]),
         tests("LedgerTests", ["Seeded", "Ledger", "TestSupport", "Admission", "ConsentGate", "Database", "Platform"]),
         tests("EventsTests", ["Seeded", "Events"]),
@@ -245,6 +291,10 @@ let package = Package(
         tests("PlatformTests", ["Platform", "TestSupport"]),
         tests("ControlTests", ["Control", "Platform"]),
         tests("SendingTests", ["Sending", "TestSupport", "Platform"]),
+        tests("TerminalTests", ["Terminal", "Platform"]),
+        tests("StartupTests", ["Startup", "Terminal", "StoreFixtures", "Spool", "StateFiles", "Plans", "Admission", "Platform"]),
+        tests("ConsentCommandsTests", ["ConsentCommands"]),
+        tests("InspectCommandsTests", ["InspectCommands", "Judging", "Platform"]),
         // The tests compile the modules, with only the header.
         tests(
             "PluginHostTests", ["PluginHost", "Delivery", "TestSupport", "Admission", "Plans", "Document", "Events", "Platform"],
@@ -264,7 +314,7 @@ let package = Package(
         // This is a program, because it reads the cases of the specification from a folder of the user.
         .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
         tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
-        tests("HoldingTests", ["Holding", "Spool", "Admission", "Plans", "Platform"]),
+        tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
             "GenerationsTests",
             ["Generations", "Router", "Delivery", "Ingest", "Admission", "Plans", "Events", "Platform"]),
@@ -273,7 +323,8 @@ let package = Package(
             [
                 "Seeded",
                 "Router", "Replaying", "Statements", "Withdrawal", "Holding", "Generations", "Workers", "TestSupport", "FaultyFiles",
-                "Ledger", "Spool", "Ingest", "Delivery", "Admission", "ConsentGate", "Judging", "Plans", "Editing", "Events", "Platform",
+                "Ledger", "Spool", "HeldEventStore", "DeadLetterStore", "Ingest", "Delivery", "Admission", "ConsentGate", "Judging",
+                "Plans", "Editing", "Events", "Platform",
             ]),
         tests("EndToEndTests", ["Seeded", "TestSupport", "CSQLite", "CZlib", "CZstd"]),
     ]
@@ -312,8 +363,9 @@ case "checks":
         program(
             "promise", in: "Tests/Simulation",
             [
-                "Seeds", "Withdrawal", "Delivery", "Ledger", "Spool", "Admission", "ConsentGate", "Judging", "Configuration", "Plans",
-                "Events", "Platform",
+                "Seeds", "Withdrawal", "Delivery", "Ledger", "Spool", "DeadLetterStore", "StateFiles", "Admission", "ConsentGate",
+                "Judging",
+                "Configuration", "Plans", "Events", "Platform",
             ], strict),
     ]
 case "benchmarks":

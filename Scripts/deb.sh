@@ -81,7 +81,7 @@ depends=$(printf '%s\n' "${depends[@]}" | sort -u | sed ':a;N;$!ba;s/\n/, /g')
 
 # --- The package.
 
-version=$(sed -n 's/^let version = "\(.*\)"$/\1/p' Sources/Command/main.swift)
+version=$(sed -n 's/^public let version = "\(.*\)"$/\1/p' Sources/Command/Terminal/Version.swift)
 architecture=$(dpkg --print-architecture)
 package=$output/switchyard_${version}_$architecture.deb
 cat >"$tree/DEBIAN/control" <<CONTROL

@@ -119,7 +119,6 @@ private func isConnection(_ descriptor: String) -> Bool {
 final class Destination {
     private let path: String
     private var offset = 0
-    private(set) var lines = 0
 
     init(_ path: String) { self.path = path }
 
@@ -130,8 +129,6 @@ final class Destination {
         try? file.seek(toOffset: UInt64(offset))
         let data = (try? file.readToEnd()) ?? Data()
         offset += data.count
-        let count = data.reduce(0) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 }
-        lines += count
-        return count
+        return data.reduce(0) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 }
     }
 }

@@ -56,6 +56,15 @@ private func opened(_ folder: Folder, warn: Monitor<[String]> = Monitor([])) thr
     return nil
 }
 
+extension Database {
+    /// Creates the tables of version 1, which has neither a proof nor a witness.
+    fileprivate func makeOldFormat() throws {
+        try run("PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON")
+        try run(format.tables)
+        try run("PRAGMA application_id = \(format.application); PRAGMA user_version = 1")
+    }
+}
+
 private func damage(_ folder: Folder) throws -> Damage? {
     if case .damaged(let damage) = try open(folder) { return damage }
     return nil
@@ -150,7 +159,7 @@ struct ProvenFileTests {
         empty.close()
         let old = Folder()
         let before = try Database(old.file)
-        try before.settle(as: FileFormat(application: format.application, version: 1, tables: format.tables), isSynced: false)
+        try before.makeOldFormat()
         before.close()
         for (data, words) in [
             (nil, "the file is not there"), (Data(), "the file holds 0 bytes only"), (bare.bytes("x.sqlite"), "has no tables any more"),
@@ -231,7 +240,7 @@ struct ProvenFileTests {
     func upgrade() throws {
         let folder = Folder()
         let old = try Database(folder.file)
-        try old.settle(as: FileFormat(application: format.application, version: 1, tables: format.tables), isSynced: false)
+        try old.makeOldFormat()
         try old.run("INSERT INTO rows VALUES (1, 'a'), (2, 'b')")
         old.close()
         let file = try #require(try opened(folder))

@@ -12,7 +12,6 @@ final class MemoryStore: SpoolStore, Sendable {
         var fault: SpoolFault?
         /// True if even commits that free space fail because the disk is full.
         var failsRecords = false
-        var commits = 0
         var isHeld = false
     }
     private let state = Monitor(State())
@@ -69,7 +68,6 @@ final class MemoryStore: SpoolStore, Sendable {
         state.wait(while: { $0.isHeld })
         try state.withLock { state throws(SpoolFault) in
             if let fault = state.fault, fault.kind != .full || !work.insert.isEmpty || state.failsRecords { throw fault }
-            state.commits += 1
             state.rows += work.insert.map { SpoolRow(id: $0.id, batch: $0.batch) }
             for (id, batch) in work.rewrite {
                 for index in state.rows.indices where state.rows[index].id == id { state.rows[index].batch = batch }
@@ -95,7 +93,6 @@ final class MemoryStore: SpoolStore, Sendable {
 
     var events: [String] { state.withLock { $0.rows.flatMap { texts($0.batch) } } }
     var attempts: [Int] { state.withLock { $0.rows.map(\.attempts) } }
-    var commits: Int { state.withLock { $0.commits } }
     func fail(_ fault: SpoolFault?, records: Bool = false) { state.withLock { ($0.fault, $0.failsRecords) = (fault, records) } }
     func hold(_ isHeld: Bool) {
         state.withLock { $0.isHeld = isHeld }

@@ -1,7 +1,7 @@
 import Admission
+import HeldEventStore
 import Plans
 import Platform
-import Spool
 import Testing
 
 @testable import Holding

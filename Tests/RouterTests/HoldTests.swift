@@ -4,6 +4,7 @@ import Delivery
 import Events
 import Foundation
 import Glibc
+import HeldEventStore
 import Judging
 import Plans
 import Platform

@@ -1,3 +1,4 @@
+import DeadLetterStore
 import Delivery
 import Editing
 import Events
@@ -5,7 +6,6 @@ import Foundation
 import Ledger
 import Plans
 import Platform
-import Spool
 import Testing
 
 @testable import Admission

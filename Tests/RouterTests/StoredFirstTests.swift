@@ -29,7 +29,7 @@ private final class HeldStore: SpoolStore {
 
     var contents: SpoolContents { SpoolContents() }
     func read(after row: Int64, most bytes: Int) throws(SpoolFault) -> [SpoolRow] { [] }
-    func sweep(after row: Int64, _ broom: RetentionSweep) throws(SpoolFault) -> SpoolSwept { SpoolSwept() }
+    func sweep(after row: Int64, _ sweep: RetentionSweep) throws(SpoolFault) -> SpoolSwept { SpoolSwept() }
     func commit(_ work: SpoolWork) throws(SpoolFault) {
         if let fault { throw fault }
         state.withLock { $0.hasBegun = true }

@@ -1,5 +1,7 @@
 import Foundation
 import Platform
+import StateFiles
+import StoreFixtures
 import TestSupport
 import Testing
 
@@ -39,10 +41,10 @@ private let life: [SpoolWork] = {
 struct FaultTests {
     /// Does the steps until one fails. Returns the rows that are stored for certain, and the rows that are stored if the failed step was
     /// done.
-    private func live(_ folder: Folder, _ disk: FaultyDisk, synced: Bool = false) -> (stored: Model, perhaps: Model, fault: SpoolFault?) {
+    private func live(_ folder: Folder, _ disk: FaultyDisk, synced: Bool = false) -> (stored: Model, perhaps: Model, fault: StorageFault?) {
         var stored = Model()
         var perhaps = stored
-        do throws(SpoolFault) {
+        do throws(StorageFault) {
             let file = try spool(folder, vfs: disk.name, synced: synced)
             for work in life {
                 perhaps.apply(work)
@@ -95,7 +97,7 @@ struct FaultTests {
             disk.fail(at: call, .full)
             var work = SpoolWork()
             work.insert = [(Int64(1000 + call), batch(["x"]))]
-            do throws(SpoolFault) { try file.commit(work) } catch {
+            do throws(StorageFault) { try file.commit(work) } catch {
                 disk.heal()
                 try file.commit(work)
             }
@@ -166,13 +168,13 @@ struct FaultTests {
         options.budget = budget
         let file = try SpoolFile(path: folder.path + "/spool-x.sqlite", names: RunNames(["a"]), options: options) { _ in }
         try file.commit(.insert((1, [String(repeating: "x", count: 80)])))
-        func fault(_ work: SpoolWork) -> SpoolFault? {
-            do throws(SpoolFault) { try file.commit(work) } catch { return error }
+        func fault(_ work: SpoolWork) -> StorageFault? {
+            do throws(StorageFault) { try file.commit(work) } catch { return error }
             return nil
         }
         #expect(
             fault(.insert((2, [String(repeating: "x", count: 30)])))
-                == SpoolFault(.full, "\(folder.path): limits.disk allows no more than 100 bytes"))
+                == StorageFault(.full, "\(folder.path): limits.disk allows no more than 100 bytes"))
         free.withLock { $0 = 1005 }
         #expect(
             fault(.insert((2, ["xxxxxxxxxx"])))?.description

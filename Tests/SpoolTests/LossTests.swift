@@ -1,23 +1,15 @@
 import Database
 import Foundation
 import Platform
+import StoreFixtures
 import TestSupport
 import Testing
 
 @testable import Admission
 @testable import Spool
+@testable import StateFiles
 
 extension Folder {
-    /// Copies the files as a kill leaves them. Later writes to an open file do not reach the copy.
-    func killed() throws -> Folder {
-        let copy = Folder(inMemory: true)
-        for name in files where !name.hasSuffix("-shm") {
-            try FileManager.default.copyItem(atPath: path + "/" + name, toPath: copy.path + "/" + name)
-        }
-        return copy
-    }
-    func bytes(_ name: String) -> Data { FileManager.default.contents(atPath: path + "/" + name) ?? Data() }
-    func write(_ data: Data, _ name: String) throws { try data.write(to: URL(fileURLWithPath: path + "/" + name)) }
     func shell(_ sql: String) throws {
         let shell = try Database(path + "/spool-x.sqlite", makes: false)
         defer { shell.close() }
@@ -175,7 +167,7 @@ struct LossTests {
         let before = folder.bytes(main)
         whole = SpoolSummary(of: "x", in: folder.path)
         #expect(whole.fault?.contains("transactions are gone") == true && whole.fault?.hasSuffix("40 events waited in it") == true)
-        #expect(throws: SpoolFault.self) { try SpoolLook(folder.path + "/" + main, cipher: nil) }
+        #expect(throws: StorageFault.self) { try SpoolSearch(folder.path + "/" + main, cipher: nil) }
         #expect(folder.bytes(main) == before && folder.bytes(log).count == 50)
     }
 
@@ -344,7 +336,7 @@ struct SpoolUpgradeTests {
     func otherKey() throws {
         let folder = try old(2, key: "0123456789abcdef")
         let before = folder.bytes(main)
-        #expect(throws: SpoolFault.self) { try spool(folder, key: "fedcba9876543210") }
+        #expect(throws: StorageFault.self) { try spool(folder, key: "fedcba9876543210") }
         #expect(folder.bytes(main) == before && !folder.files.contains(witness))
     }
 
@@ -359,7 +351,9 @@ struct SpoolUpgradeTests {
             let folder = try sound.killed()
             let said = Monitor<[String]>([])
             disk.fail(at: call, .io, stays: true)
-            do throws(SpoolFault) { _ = try spool(folder, vfs: disk.name, said: said) } catch { #expect(error.kind == .failed, "\(error)") }
+            do throws(StorageFault) { _ = try spool(folder, vfs: disk.name, said: said) } catch {
+                #expect(error.kind == .failed, "\(error)")
+            }
             disk.heal()
             let file = try spool(folder, vfs: disk.name, said: said)
             #expect(

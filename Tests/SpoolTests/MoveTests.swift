@@ -1,6 +1,8 @@
 import Database
 import Foundation
 import Platform
+import StateFiles
+import StoreFixtures
 import Testing
 
 @testable import Admission

@@ -3,6 +3,7 @@
 import Database
 import Foundation
 import Platform
+import StoreFixtures
 import TestSupport
 import Testing
 
@@ -34,7 +35,7 @@ struct PlaceTests {
         try file.commit(.insert((1, ["one"]), (2, ["two"])))
         try file.checkPlace()
         try take(way, folder, file.path)
-        do throws(SpoolFault) {
+        do throws(StorageFault) {
             try file.commit(.insert((3, ["three"])))
             Issue.record("it was stored where nobody finds it")
         } catch {
@@ -42,42 +43,17 @@ struct PlaceTests {
             let name = file.path + (way == .log ? "-wal" : "")
             #expect(error.description == "\(name): was removed, moved away or replaced while the router has it")
         }
-        #expect(throws: SpoolFault.self) { try file.checkPlace() }
+        #expect(throws: StorageFault.self) { try file.checkPlace() }
         #expect(try file.all() == ["1: one", "2: two"], "its rows can still be read")
         file.letGo()
         try file.commit(.remove(1))
         #expect(try file.all() == ["2: two"], "and they can be removed, so that a file that was only moved does not send them again")
         file.close()
     }
-
-    @Test("is noticed by the state folder, even if another folder is in its place")
-    func folder() throws {
-        let folder = Folder()
-        let path = folder.path + "/state"
-        let state = try StateFolder.claim(path)
-        try state.checkPlace()
-        try FileManager.default.moveItem(atPath: path, toPath: path + "-moved")
-        #expect(throws: StorageFault.removed(path)) { try state.checkPlace() }
-        let other = try StateFolder.claim(path)
-        #expect(throws: StorageFault.removed(path + "/router.pid")) { try state.checkPlace() }
-        try other.checkPlace()
-    }
 }
 
-@Suite("A sealed text")
-struct SealTests {
-    @Test("is opened only at the place for which it was sealed")
-    func places() throws {
-        let cipher = Cipher(secret("0123456789abcdef"))
-        let text = Array("an event".utf8)
-        let sealed = text.withUnsafeBytes { cipher.seal($0, at: "payload 1") }
-        sealed.withUnsafeBytes { sealed in
-            #expect(cipher.open(sealed, at: "payload 1") == text)
-            #expect(cipher.open(sealed, at: "payload 2") == nil)
-            #expect(cipher.open(sealed, at: "entries 1") == nil)
-        }
-    }
-
+@Suite("A sealed row")
+struct SealedRowTests {
     @Test("that was swapped with that of another row is refused, and never given out")
     func swapped() throws {
         let folder = Folder()

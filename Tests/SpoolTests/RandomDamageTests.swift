@@ -1,53 +1,12 @@
 import Database
 import Foundation
 import Platform
+import StoreFixtures
 import TestSupport
 import Testing
 
 @testable import Admission
 @testable import Spool
-
-/// Makes random damage, which depends only on the seed.
-struct Vandal {
-    private var state: UInt64
-    init(_ seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 | 1 }
-
-    mutating func chance(_ most: Int) -> Int {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return Int(state >> 11) % max(1, most)
-    }
-
-    /// Damages the contents of a file: flips bits, zeroes a range, cuts the end, appends bytes or swaps two pages. Returns a description.
-    mutating func damage(_ data: inout Data, page: Int) -> String {
-        guard !data.isEmpty else { return "nothing" }
-        let at = chance(data.count)
-        switch chance(5) {
-        case 0:
-            for _ in 0...chance(3) { data[chance(data.count)] ^= 1 << UInt8(chance(8)) }
-            return "flip"
-        case 1:
-            let end = min(data.count, at + 1 + chance(3 * page))
-            data.replaceSubrange(at..<end, with: Data(count: end - at))
-            return "zero \(at)..<\(end)"
-        case 2:
-            data = data.prefix(at)
-            return "cut to \(at)"
-        case 3:
-            data.append(Data((0..<(1 + chance(2 * page))).map { _ in UInt8(chance(256)) }))
-            return "append"
-        default:
-            let pages = data.count / page
-            guard pages > 1 else { return "nothing" }
-            let (one, other) = (chance(pages) * page, chance(pages) * page)
-            let held = Data(data[one..<one + page])
-            data.replaceSubrange(one..<one + page, with: Data(data[other..<other + page]))
-            data.replaceSubrange(other..<other + page, with: held)
-            return "swap \(one / page) and \(other / page)"
-        }
-    }
-}
 
 @Suite("A spool with random damage")
 struct RandomDamageTests {

@@ -1,5 +1,6 @@
 import Foundation
 import Platform
+import StoreFixtures
 import TestSupport
 import Testing
 
@@ -24,7 +25,7 @@ struct RebuildTests {
             let folder = try sound.killed()
             let said = Monitor<[String]>([])
             disk.fail(at: call, .full, stays: true)
-            do throws(SpoolFault) { _ = try spool(folder, vfs: disk.name, said: said) } catch {
+            do throws(StorageFault) { _ = try spool(folder, vfs: disk.name, said: said) } catch {
                 #expect(error.kind == .full || !error.description.contains("must be free"), "call \(call): \(error)")
                 #expect(drafts(folder) == [], "call \(call): \(error)")
                 if error.description.contains("must be free") {
@@ -57,7 +58,7 @@ struct RebuildTests {
             var isDone = false
             for _ in 0..<3 where !isDone {
                 let before = said.withLock { $0 }
-                do throws(SpoolFault) {
+                do throws(StorageFault) {
                     isDone = try file.all().count == 39
                 } catch {
                     #expect(drafts(folder) == [], "call \(call): \(error)")

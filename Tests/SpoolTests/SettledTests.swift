@@ -1,6 +1,8 @@
 import Database
 import Foundation
 import Platform
+import StateFiles
+import StoreFixtures
 import TestSupport
 import Testing
 
@@ -152,7 +154,7 @@ struct SettledTests {
                     wanted[row] = nil
                 }
             }
-            do throws(SpoolFault) {
+            do throws(StorageFault) {
                 try full.file.commit(work)
                 rows = wanted
             } catch {
@@ -243,9 +245,9 @@ struct SettledTests {
     func noteFull() throws {
         let full = try Full(rows: 2200)
         var rows = 0
-        var fault: SpoolFault?
+        var fault: StorageFault?
         for row in stride(from: 1 as Int64, through: 2199, by: 2) where fault == nil {
-            do throws(SpoolFault) {
+            do throws(StorageFault) {
                 try full.file.commit(.remove(row))
                 rows += 1
             } catch { fault = error }
@@ -274,7 +276,7 @@ struct SettledTests {
         let full = try Full()
         full.disk.leave(.forNewFiles)
         try full.file.commit(.remove(1))
-        #expect(throws: SpoolFault.self) { try full.file.commit(.insert((41, ["x"]))) }
+        #expect(throws: StorageFault.self) { try full.file.commit(.insert((41, ["x"]))) }
         for row in 2...40 as ClosedRange<Int64> { try full.file.commit(.remove(row)) }
         #expect(full.words.contains("was replaced by an empty file"), "\(full.words)")
         #expect(full.file.contents.events == 0)
@@ -300,7 +302,7 @@ struct SettledTests {
         let said = Monitor<[String]>([])
         #expect(try spool(full.folder.killed(), said: said).all() == [])
         #expect(said.withLock { $0 } == [])
-        #expect(throws: SpoolFault.self) { try full.file.commit(.insert((41, ["x"]))) }
+        #expect(throws: StorageFault.self) { try full.file.commit(.insert((41, ["x"]))) }
         full.disk.leave(.enough)
         try full.file.commit(.insert((41, ["x"])))
         #expect(try full.file.all() == ["41: x"] && full.file.contents.events == 1)
@@ -340,14 +342,14 @@ struct SettledTests {
         let full = try Full()
         try full.file.commit(.remove(1))
         try full.file.commit(.keep(2, of: [2], [(2, 1, "b2")]))
-        #expect(throws: SpoolFault.self, "the removal is only noted, and the events are still in the file") { try full.file.tidy() }
+        #expect(throws: StorageFault.self, "the removal is only noted, and the events are still in the file") { try full.file.tidy() }
         // The arrival of each event is its length.
-        let broom = RetentionSweep(nil, Retention(all: 10), now: 12)
-        #expect(throws: SpoolFault.self) { _ = try full.file.sweep(after: 0, broom) }
+        let sweep = RetentionSweep(nil, Retention(all: 10), now: 12)
+        #expect(throws: StorageFault.self) { _ = try full.file.sweep(after: 0, sweep) }
         #expect(try full.file.all().count == 39)
         full.disk.leave(.enough)
         // Settled events are not destroyed a second time.
-        let swept = try full.file.sweep(after: 0, broom)
+        let swept = try full.file.sweep(after: 0, sweep)
         #expect(swept.aged == [0: 77 - 2 * 31] && swept.agedBytes == 3 * (77 - 2 * 31))
         try full.file.tidy()
         #expect(!full.folder.holds("a1\n") && !full.folder.holds("b2\n"))

@@ -1,6 +1,8 @@
 import Database
 import Foundation
 import Platform
+import StateFiles
+import StoreFixtures
 import Testing
 
 @testable import Admission
@@ -152,20 +154,20 @@ struct SpoolFileTests {
         let file = try spool(folder, key: key)
         try file.commit(.insert((1, ["aa", "bbb", "cc"]), (2, ["bbb"]), (3, ["dd"])))
         let wanted: Set = [SubjectKey(high: 2, low: 0)]
-        let look = try #require(try SpoolLook(file.path, cipher: key.map { Cipher(secret($0)) }))
+        let look = try #require(try SpoolSearch(file.path, cipher: key.map { Cipher(secret($0)) }))
         let first = try look.events(of: wanted, after: 0, most: 1)
         #expect(first.found.flatMap { texts($0.batch) } == ["aa", "cc"] && first.next == 1)
         #expect(first.found.flatMap(\.routes) == ["a", "a"])
         let rest = try look.events(of: wanted, after: 1, most: 1000)
         #expect(rest.found.flatMap { texts($0.batch) } == ["dd"] && rest.next == nil && rest.unreadable == 0)
         if key != nil {
-            let blind = try #require(try SpoolLook(file.path, cipher: nil))
-            #expect(throws: SpoolFault.self) { try blind.events(of: wanted, after: 0, most: 1) }
-            let other = try #require(try SpoolLook(file.path, cipher: Cipher(secret("another key 1234"))))
+            let blind = try #require(try SpoolSearch(file.path, cipher: nil))
+            #expect(throws: StorageFault.self) { try blind.events(of: wanted, after: 0, most: 1) }
+            let other = try #require(try SpoolSearch(file.path, cipher: Cipher(secret("another key 1234"))))
             #expect(try other.events(of: wanted, after: 0, most: 1).unreadable == 3)
         }
         #expect(try file.all() == ["1: aa bbb cc", "2: bbb", "3: dd"])
-        #expect(try SpoolLook(folder.path + "/none.sqlite", cipher: nil) == nil)
+        #expect(try SpoolSearch(folder.path + "/none.sqlite", cipher: nil) == nil)
     }
 
     @Test("refuses a file of a newer version and a database of another program, and leaves both as they are")

@@ -1,6 +1,7 @@
 import Database
 import Foundation
 import Platform
+import StoreFixtures
 import Testing
 
 @testable import ConsentGate
@@ -16,11 +17,11 @@ struct SweepRowsTests {
         // The arrival of each event is its length.
         work.insert = (1...600).map { (Int64($0), batch(["aa", "bbbbbb"])) }
         try file.commit(work)
-        let broom = RetentionSweep(nil, Retention(all: 10), now: 12)
+        let sweep = RetentionSweep(nil, Retention(all: 10), now: 12)
         var row: Int64? = 0
         var aged = 0
         while let after = row {
-            let swept = try file.sweep(after: after, broom)
+            let swept = try file.sweep(after: after, sweep)
             aged += swept.aged.values.reduce(0, +)
             row = swept.next
         }
@@ -46,16 +47,16 @@ struct SweepRowsTests {
         try folder.write(bytes, main)
         let said = Monitor<[String]>([])
         file = try spool(folder, said: said)
-        let broom = RetentionSweep(nil, Retention(all: 10), now: 50_000)
-        do throws(SpoolFault) {
-            _ = try file.sweep(after: 0, broom)
+        let sweep = RetentionSweep(nil, Retention(all: 10), now: 50_000)
+        do throws(StorageFault) {
+            _ = try file.sweep(after: 0, sweep)
             Issue.record("the damage was not noticed")
         } catch {
             #expect(error.kind == .damaged, "\(error)")
         }
         #expect(folder.files.filter { $0.contains("damaged-") && !$0.hasSuffix("-wal") } == ["spool-x.sqlite.damaged-3600"])
         #expect(said.withLock { $0.count == 1 && $0[0].contains("6 events were read from it, 0 of 6 events are lost") })
-        #expect(try file.sweep(after: 0, broom).aged == [0: 6] && file.takeLoss() == nil)
+        #expect(try file.sweep(after: 0, sweep).aged == [0: 6] && file.takeLoss() == nil)
         #expect(try file.all() == [])
     }
 }

@@ -1,6 +1,6 @@
 // Reads the dead letters that a router leaves, for the tests of several modules.
 
-import Spool
+import DeadLetterStore
 
 /// Returns every dead letter in the file, as `switchyard dead-letters` prints it. The list is empty if there is no file.
 public func deadLetters(in file: String) -> [String] {

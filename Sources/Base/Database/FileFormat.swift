@@ -1,5 +1,4 @@
-// Creates, recognises and upgrades a database file of the state folder: its access mode, its mark, its version, its tables and its
-// settings. It never writes to a file of another program or of a newer version.
+// Recognises a database file of the state folder by its mark and its version, and applies its access mode and its settings.
 
 internal import Glibc
 public import Platform
@@ -11,17 +10,14 @@ public struct FileFormat: Sendable {
     public var version: Int64
     /// The statements that create its tables. Their comments explain each column to a person who uses the sqlite3 shell.
     public var tables: String
-    /// The statements that upgrade a file to the next version. The first entry upgrades version 1.
-    public var upgrades: [String]
     /// The first version that has a proof and a witness. It is nil if no version has them.
     public var provenSince: Int64?
 
-    public init(application: Int64, version: Int64, tables: String, upgrades: [String] = [], provenSince: Int64? = nil) {
+    public init(application: Int64, version: Int64, tables: String, provenSince: Int64? = nil) {
         self.provenSince = provenSince
         self.application = application
         self.version = version
         self.tables = tables
-        self.upgrades = upgrades
     }
 }
 
@@ -29,23 +25,6 @@ extension Database {
     /// Returns true if the file has the mark of the format.
     public func isMarked(as format: FileFormat) throws(StorageFault) -> Bool {
         try number("PRAGMA application_id") == format.application
-    }
-
-    /// Creates the tables of a new file, or checks that an existing file has the format and upgrades it. Sets up the file so that deleted
-    /// data is overwritten and free space can be returned. If `isSynced` is true, a committed transaction survives a loss of power.
-    public func settle(as format: FileFormat, isSynced: Bool, pageSize: Int = 4096) throws(StorageFault) {
-        let isNew = try number("SELECT count(*) FROM sqlite_schema") == 0
-        if isNew {
-            try run("PRAGMA page_size = \(pageSize); PRAGMA auto_vacuum = INCREMENTAL")
-        } else {
-            try check(format)
-        }
-        try configure(isSynced: isSynced, pageSize: pageSize)
-        guard isNew else { return try upgrade(to: format) }
-        try transaction { () throws(StorageFault) in
-            try run(format.tables)
-            try run("PRAGMA application_id = \(format.application); PRAGMA user_version = \(format.version)")
-        }
     }
 
     /// Applies the settings of a connection that writes.
@@ -56,24 +35,6 @@ extension Database {
             PRAGMA wal_autocheckpoint = \((8 << 20) / pageSize); PRAGMA journal_size_limit = \(16 << 20);
             PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY
             """)
-    }
-
-    private func upgrade(to format: FileFormat) throws(StorageFault) {
-        let written = try number("PRAGMA user_version") ?? 0
-        guard written < format.version else { return }
-        try transaction { () throws(StorageFault) in
-            for statements in format.upgrades.dropFirst(max(0, Int(written) - 1)) { try run(statements) }
-            try run("PRAGMA user_version = \(format.version)")
-        }
-    }
-
-    /// Throws if the file is not of the format or has a newer version.
-    public func check(_ format: FileFormat) throws(StorageFault) {
-        guard try isMarked(as: format) else {
-            throw StorageFault(.foreign, "\(path): is a database of another program; it is left as it is")
-        }
-        let written = try number("PRAGMA user_version") ?? 0
-        guard written <= format.version else { throw newer(written, than: format) }
     }
 
     func newer(_ version: Int64, than format: FileFormat) -> StorageFault {

@@ -81,7 +81,7 @@ public final class ProvenFile {
                     try admit(database)
                     try file.begin()
                     if known != nil { file.witness = try Witness(Witness.path(beside: path)) }
-                    if known == nil || sight.isAhead { file.testify() }
+                    if known == nil || sight.isAhead { file.updateWitness() }
                     if let warning = sight.warning { options.warn(warning) }
                 }
             } catch {
@@ -105,7 +105,7 @@ public final class ProvenFile {
                     if error.kind == .full { database.close() }
                     throw needing(1, of: path, error)
                 }
-                try file.swear()
+                try file.makeWitness()
             }
         }
     }
@@ -114,7 +114,7 @@ public final class ProvenFile {
     public convenience init(making path: String, as format: FileFormat, _ options: Options) throws(StorageFault) {
         if case .found(let record) = Witness.look(Witness.path(beside: path)), record.isDestroyed { try ProvenFile.remove(path) }
         try self.init(path, format: format, options: options, proof: Proof(version: format.version, database: ProvenFile.chance()))
-        _ = try settled { () throws(StorageFault) in try swear() }
+        _ = try settled { () throws(StorageFault) in try makeWitness() }
     }
 
     /// Creates a new file without a witness.
@@ -174,7 +174,7 @@ public final class ProvenFile {
             proof = before
             throw error
         }
-        testify()
+        updateWitness()
         return result
     }
 
@@ -190,15 +190,15 @@ public final class ProvenFile {
     // MARK: - The witness
 
     /// Creates or replaces the witness. If this fails for a new or upgraded file, the file is not used.
-    private func swear() throws(StorageFault) {
+    private func makeWitness() throws(StorageFault) {
         witness = try Witness(Witness.path(beside: path), making: proof.record(application))
         ProvenFile.syncFolder(of: path)
     }
 
     /// Writes the proof to the witness. A failure cannot undo the commit, so it only causes a warning, and only the first of several.
-    private func testify() {
+    private func updateWitness() {
         do throws(StorageFault) {
-            if let witness { try witness.write(proof.record(application), isShared: options.isShared) } else { try swear() }
+            if let witness { try witness.write(proof.record(application), isShared: options.isShared) } else { try makeWitness() }
             hasWarned = false
         } catch {
             if !hasWarned { options.warn("\(error); damage to \(path) might not be noticed") }
@@ -300,7 +300,7 @@ public final class ProvenFile {
             _ = try placed.settled { () throws(StorageFault) in
                 try placed.begin()
                 if case .found = Witness.look(Witness.path(beside: path)) { placed.witness = try Witness(Witness.path(beside: path)) }
-                placed.testify()
+                placed.updateWitness()
             }
             return placed
         } catch {

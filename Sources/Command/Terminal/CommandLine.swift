@@ -1,57 +1,85 @@
 // Declares the command line once: parsing, checks, suggestions and help all use the same tables.
 
 /// An option of a subcommand.
-struct Option: Sendable {
+public struct Option: Sendable {
     /// The name with its dashes, such as `--workers`.
-    var name: String
+    public var name: String
     var short: String?
     /// The name of its value in the help. It is nil if the option takes no value.
     var value: String?
     /// True if the option may be given without its value.
-    var isValueOptional = false
+    var isValueOptional: Bool
     var about: String
+
+    public init(name: String, short: String? = nil, value: String? = nil, isValueOptional: Bool = false, about: String) {
+        assert(name.hasPrefix("--") && (short?.utf8.count ?? 2) == 2, "an option needs a name such as --workers, or -w in short")
+        assert(!isValueOptional || value != nil, "only a value can be optional")
+        self.name = name
+        self.short = short
+        self.value = value
+        self.isValueOptional = isValueOptional
+        self.about = about
+    }
 }
 
 /// A subcommand.
-struct Command: Sendable {
-    var name: String
-    var about: String
+public struct Command: Sendable {
+    public var name: String
+    public var about: String
     /// The help text after `about`.
-    var details: String = ""
+    var details: String
     /// The name of the first positional argument. It is nil if there is none.
     var argument: String?
     /// The names of the positional arguments after the first.
-    var rest: [String] = []
+    var rest: [String]
     /// True if the last argument may be repeated.
-    var repeats = false
-    var options: [Option] = []
+    var repeats: Bool
+    var options: [Option]
     /// Runs the subcommand and returns the exit code.
-    var run: @Sendable (Arguments) throws -> Int32
+    public var run: @Sendable (Arguments) throws -> Int32
+
+    public init(
+        name: String, about: String, details: String = "", argument: String? = nil, rest: [String] = [], repeats: Bool = false,
+        options: [Option] = [], run: @escaping @Sendable (Arguments) throws -> Int32
+    ) {
+        assert(Set(options.map(\.name) + [Command.help.name]).count == options.count + 1, "an option of \(name) is declared twice")
+        assert(argument != nil || rest.isEmpty && !repeats, "\(name) has later arguments without a first one")
+        self.name = name
+        self.about = about
+        self.details = details
+        self.argument = argument
+        self.rest = rest
+        self.repeats = repeats
+        self.options = options
+        self.run = run
+    }
 }
 
 /// The arguments that were given to a subcommand.
-struct Arguments {
-    var argument: String?
+public struct Arguments {
+    public var argument: String?
     /// The positional arguments after the first.
-    var rest: [String] = []
-    var values: [String: String] = [:]
+    public var rest: [String] = []
+    public var values: [String: String] = [:]
+
+    public init() {}
 
     /// All positional arguments.
-    var all: [String] { [argument].compactMap(\.self) + rest }
-    func has(_ option: String) -> Bool { values[option] != nil }
-    subscript(_ option: String) -> String? { values[option] }
+    public var all: [String] { [argument].compactMap(\.self) + rest }
+    public func has(_ option: String) -> Bool { values[option] != nil }
+    public subscript(_ option: String) -> String? { values[option] }
 }
 
 /// The command was used wrongly. The message says what is wrong, and how to fix it.
-struct UsageFault: Error {
-    var message: String
-    init(_ message: String) { self.message = message }
+public struct UsageFault: Error {
+    public var message: String
+    public init(_ message: String) { self.message = message }
 }
 
 extension Command {
     static let help = Option(name: "--help", short: "-h", about: "show this help")
 
-    func parse(_ words: ArraySlice<String>) throws(UsageFault) -> Arguments {
+    public func parse(_ words: ArraySlice<String>) throws(UsageFault) -> Arguments {
         var arguments = Arguments()
         var left = words
         var optionsEnded = false
@@ -94,7 +122,7 @@ extension Command {
 
     private var seeHelp: String { "see switchyard \(name) --help" }
 
-    var helpText: String {
+    public var helpText: String {
         var usage = "Usage: switchyard \(name)"
         if !options.isEmpty { usage += " [OPTIONS]" }
         let arguments = [argument].compactMap(\.self) + rest
@@ -115,13 +143,13 @@ extension Option {
 }
 
 /// Formats rows in two columns. The first column is as wide as its widest cell.
-func columns(_ rows: [(String, String)]) -> String {
+public func columns(_ rows: [(String, String)]) -> String {
     let width = rows.map(\.0.count).max() ?? 0
     return rows.map { "  " + $0.0 + String(repeating: " ", count: width - $0.0.count + 2) + $0.1 + "\n" }.joined()
 }
 
 /// Returns the candidate that was probably meant. Its edit distance is at most two and less than half of its length.
-func nearest(to word: String, among candidates: [String]) -> String? {
+public func nearest(to word: String, among candidates: [String]) -> String? {
     candidates.map { ($0, distance(word, $0)) }
         .filter { $0.1 <= 2 && $0.1 * 2 < $0.0.count }
         .min { $0.1 < $1.1 }?.0

@@ -1,10 +1,9 @@
 // Writes messages for people and log collectors to standard error, one per line. Standard output carries data only.
 
-import Glibc
-import Platform
+public import Platform
 
 /// The format of the lines on standard error.
-enum LogFormat: String, CaseIterable {
+public enum LogFormat: String, CaseIterable, Sendable {
     /// For a person.
     case text
     /// `time=… message="…"`.
@@ -12,7 +11,7 @@ enum LogFormat: String, CaseIterable {
     /// One JSON object per line, with the same two members.
     case json
 
-    init(word: String) throws(UsageFault) {
+    public init(word: String) throws(UsageFault) {
         guard let format = LogFormat(rawValue: word) else { throw UsageFault("--log must be text, logfmt or json, is '\(word)'") }
         self = format
     }
@@ -28,31 +27,31 @@ enum LogFormat: String, CaseIterable {
     }
 }
 
-enum Console {
+public enum Console {
     private static let format = Monitor(LogFormat.text)
 
     /// Writes one line to standard error, with one system call unless the system takes only a part of it. So lines of threads do not mix.
-    static let say: @Sendable (String) -> Void = { line in
+    public static let say: @Sendable (String) -> Void = { line in
         note(format.withLock { $0 }.line(line, at: Clock.system.wall()))
     }
 
     /// Reports the faults of a file, each with its place. In the text format they have no prefix.
-    static func report(_ lines: [String]) {
+    public static func report(_ lines: [String]) {
         if format.withLock({ $0 }) == .text { return note(lines.map { $0 + "\n" }.joined()) }
         for line in lines { say(line) }
     }
 
     /// Sets the format of all later lines.
-    static func use(_ new: LogFormat) { format.withLock { $0 = new } }
+    public static func use(_ new: LogFormat) { format.withLock { $0 = new } }
 
     /// Writes text to standard error as it is.
-    static func note(_ text: String) {
+    public static func note(_ text: String) {
         var text = text
         text.withUTF8 { try? writeAll(2, UnsafeRawBufferPointer($0)) }
     }
 
     /// Writes requested data to standard output.
-    static func show(_ text: String) throws(SystemFault) {
+    public static func show(_ text: String) throws(SystemFault) {
         let bytes = Array(text.utf8)
         let result = bytes.withUnsafeBytes { bytes in Result { () throws(SystemFault) in try writeAll(1, bytes) } }
         try result.get()

@@ -1,15 +1,15 @@
 // The exit codes of the command. Scripts rely on them. They are listed in docs/operating.md and in `switchyard --help`.
 
-enum ExitCode {
-    static let delivered: Int32 = 0
-    static let noValue: Int32 = 1
-    static let usage: Int32 = 64
-    static let invalidInput: Int32 = 65
-    static let undelivered: Int32 = 69
-    static let `internal`: Int32 = 70
-    static let configuration: Int32 = 78
+public enum ExitCode {
+    public static let delivered: Int32 = 0
+    public static let noValue: Int32 = 1
+    public static let usage: Int32 = 64
+    public static let invalidInput: Int32 = 65
+    public static let undelivered: Int32 = 69
+    public static let `internal`: Int32 = 70
+    public static let configuration: Int32 = 78
 
-    static let table: [(Int32, String)] = [
+    public static let table: [(Int32, String)] = [
         (delivered, "every event was delivered, or waits on disk for the next run; the last message says how many"),
         (noValue, "an expression gave no value for the event (eval)"),
         (usage, "the command was used wrongly"),

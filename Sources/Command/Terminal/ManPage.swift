@@ -1,7 +1,8 @@
 // Makes the manual page, in troff, from the same declarations as `--help`. `switchyard help --man` prints it; `make install` installs it.
 
-enum ManPage {
-    static var text: String {
+public enum ManPage {
+    /// Returns the page of a program with these subcommands.
+    public static func text(_ commands: [Command]) -> String {
         var page = ".\\\" Made by switchyard help --man.\n.TH SWITCHYARD 1 \"\" \"switchyard \(version)\" \"User Commands\"\n"
         page += section("NAME", "switchyard \\- " + escaped("routes telemetry by routes.json") + "\n")
         page += section("SYNOPSIS", commands.map(synopsis).joined(separator: ".br\n"))

@@ -2,9 +2,9 @@
 // thread that owns the file carries out the steps.
 
 internal import Admission
+internal import HeldEventStore
 internal import Plans
 internal import Platform
-internal import Spool
 
 /// A change of the file, which is due after the lanes have the released events. The rows in `remove` leave the file; the rows in `narrow`
 /// wait for fewer routes.

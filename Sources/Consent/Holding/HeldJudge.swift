@@ -3,10 +3,10 @@
 internal import Admission
 internal import Events
 internal import Generations
+internal import HeldEventStore
 internal import Judging
 internal import Plans
 internal import Platform
-internal import Spool
 internal import Workers
 
 final class HeldJudge {

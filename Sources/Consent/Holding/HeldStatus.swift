@@ -1,7 +1,7 @@
 // The state of held events, as a router reports it or as it is read from a file.
 
+public import HeldEventStore
 public import Platform
-public import Spool
 
 public struct HeldStatus: Sendable, Equatable {
     public var events = 0

@@ -4,9 +4,9 @@
 internal import Admission
 internal import Delivery
 internal import Generations
+internal import HeldEventStore
 internal import Judging
 internal import Platform
-internal import Spool
 
 extension HeldStore {
     /// Takes steps until the index says that it ends.

@@ -5,9 +5,9 @@ internal import Admission
 public import ConsentGate
 public import Delivery
 public import Generations
+internal import HeldEventStore
 public import Judging
 public import Platform
-internal import Spool
 
 extension HeldStore {
     /// Begins a withdrawal. Until `endWithdrawal` nothing is released, so that the withdrawal can count what it destroyed.

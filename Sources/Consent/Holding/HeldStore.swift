@@ -6,10 +6,11 @@ public import Admission
 public import ConsentGate
 internal import Delivery
 public import Generations
+public import HeldEventStore
 public import Ledger
 public import Plans
 public import Platform
-public import Spool
+internal import StateFiles
 
 /// The path of the file of held events, and its options.
 public struct HeldPlace: Sendable {

@@ -3,8 +3,10 @@
 
 public import Admission
 public import ConsentGate
+internal import DeadLetterStore
 public import Platform
 public import Spool
+public import StateFiles
 
 public final class DeadLetters: Sendable {
     public let path: String

@@ -10,7 +10,7 @@ final class AckWriter: Sendable {
         var lines = 0
         /// The number of the last line that is safe together with all lines before it.
         var safe = 0
-        var told = 0
+        var acknowledged = 0
         var isClosed = false
     }
 
@@ -35,7 +35,10 @@ final class AckWriter: Sendable {
         }
         return { [state, watermark] in
             watermark.settle(block) {
-                state.withLock { $0.safe = last }
+                state.withLock { state in
+                    assert(last >= state.safe && last <= state.lines, "the number of the last safe line falls")
+                    state.safe = last
+                }
                 state.wake()
             }
         }
@@ -53,8 +56,8 @@ final class AckWriter: Sendable {
     private static func run(_ state: Monitor<State>, descriptor: Int32, say: @Sendable (String) -> Void) {
         while true {
             let safe = state.waitUntilReady { state -> Readiness<Int?> in
-                if state.safe > state.told {
-                    state.told = state.safe
+                if state.safe > state.acknowledged {
+                    state.acknowledged = state.safe
                     return .ready(state.safe)
                 }
                 return state.isClosed ? .ready(nil) : .notBefore(nil)

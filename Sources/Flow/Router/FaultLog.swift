@@ -31,7 +31,7 @@ public final class Rejects: Sendable {
 
 final class FaultLog {
     /// The number of faults that are reported one by one.
-    static let toldSingly = 20
+    static let reportedSingly = 20
 
     private let source: String
     private let showInput: Bool
@@ -55,15 +55,16 @@ final class FaultLog {
     func note(_ faults: [LineFault], lines: Int, in block: borrowing Block) {
         defer { before += lines }
         guard !faults.isEmpty else { return }
+        assert(faults.allSatisfy { (1...max(1, lines)).contains($0.line) }, "a fault is in no line of its block")
         for fault in faults {
             count += 1
-            if count <= FaultLog.toldSingly {
+            if count <= FaultLog.reportedSingly {
                 var line = "\(source):\(before + fault.line):\(fault.column): \(fault.message)"
                 if showInput, !fault.text.isEmpty { line += ": \(excerpt(fault.text, block))" }
                 say(line)
             }
         }
-        if count > FaultLog.toldSingly, count >= nextMilestone {
+        if count > FaultLog.reportedSingly, count >= nextMilestone {
             say("\(source): \(grouped(count)) invalid lines so far")
             while nextMilestone <= count { nextMilestone *= 10 }
         }
@@ -72,9 +73,9 @@ final class FaultLog {
 
     /// Reports the totals of the faults that were not reported one by one.
     func sumUp() {
-        let untold = count - FaultLog.toldSingly
+        let unreported = count - FaultLog.reportedSingly
         if unkept > 0, let rejects { say("\(grouped(unkept)) rejected lines could not be kept in \(rejects.path)") }
-        if untold > 0 { say("\(source): and \(grouped(untold)) more invalid lines, \(grouped(count)) in all") }
+        if unreported > 0 { say("\(source): and \(grouped(unreported)) more invalid lines, \(grouped(count)) in all") }
     }
 
     private func excerpt(_ range: Range<Int>, _ block: borrowing Block) -> String {

@@ -13,11 +13,11 @@ public struct Health: Sendable, Equatable {
 
 extension Router {
     /// The maximum time for one piece of work; after it, the thread counts as stuck. It must show within ten seconds, so this is less.
-    static let patience = Duration.seconds(8)
+    static let stuckAfter = Duration.seconds(8)
 
     /// The threads that hang in a call, and the lanes that have stopped. Only a restart helps against them.
     public var health: Health {
-        let stuck = options.watchdog.stuck(longer: Router.patience).map { "\($0) hangs" }
+        let stuck = options.watchdog.stuck(longer: Router.stuckAfter).map { "\($0) hangs" }
         let stopped = generations.current.destinations.filter { $0.lane.status.phase == .stopped }.map {
             "lane \($0.lane.name) has stopped"
         }
@@ -27,7 +27,7 @@ extension Router {
     /// The problems of `health`, an ending router, and the lanes that are full.
     public var readiness: Health {
         var health = health
-        if ending.withLock({ $0.deadline != nil }) { health.troubles.append("the router is ending") }
+        if ending.hasBegun { health.troubles.append("the router is ending") }
         let full = generations.current.destinations.filter { $0.lane.isFull }.map { "lane \($0.lane.name) is full" }
         health.troubles += full
         return health

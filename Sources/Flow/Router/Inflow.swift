@@ -56,6 +56,7 @@ enum Answers {
     static func make(_ portions: [Inbox.Portion], _ faults: [LineFault]) -> (@Sendable () -> Void)? {
         guard !portions.isEmpty else { return nil }
         let invalid = invalid(portions, faults)
+        assert(invalid.reduce(0) { $0 + $1.count } == faults.count, "a fault belongs to no submission")
         return {
             for (portion, lines) in zip(portions, invalid) { portion.answer(.stored(invalid: lines)) }
         }

@@ -4,7 +4,6 @@
 internal import Delivery
 internal import Plans
 internal import Platform
-internal import Spool
 
 final class LetterRetention: Sendable {
     private struct State {
@@ -34,13 +33,13 @@ final class LetterRetention: Sendable {
 
     /// Applies the retention of this plan from now on. Letters that are too old are removed before this returns.
     func adopt(_ plan: Plan) {
-        let isKeeping = state.withLock { state in
+        let hasLimits = state.withLock { state in
             for provider in plan.providers { state.providers[provider.name] = provider.delivery.retention?.nanoseconds }
             for route in plan.routes { state.routes[route.name] = route.retention?.nanoseconds }
             return !state.providers.isEmpty || !state.routes.isEmpty
         }
-        guard isKeeping else { return }
-        look()
+        guard hasLimits else { return }
+        expire()
         let isFirst = state.withLock { state in
             defer { state.isRunning = true }
             return !state.isRunning
@@ -62,7 +61,7 @@ final class LetterRetention: Sendable {
     }
 
     private func run() {
-        while waitUntilDue() { look() }
+        while waitUntilDue() { expire() }
     }
 
     /// Waits until the next letter is due. It returns false if the run is over.
@@ -75,13 +74,14 @@ final class LetterRetention: Sendable {
         }
     }
 
-    private func look() {
+    /// Removes the letters that are too old now, and finds out when the next letter is due.
+    private func expire() {
         let (providers, routes) = state.withLock { state in
             state.due = nil
             return (state.providers, state.routes)
         }
         var next: Int64?
-        do throws(SpoolFault) {
+        do throws(StorageFault) {
             let (events, due) = try deadLetters.expire { provider, route in
                 [providers[provider], routes[route]].compactMap(\.self).min()
             }

@@ -124,27 +124,29 @@ extension Router {
 
     /// Makes the plan judge from the next block on. `outlets` must have one for each index in `wanted`.
     public func adopt(_ plan: Plan, _ changes: PlanChanges, outlets: [Int: Outlet]) throws(ReloadRefusal) {
+        assert(changes.providers.count == plan.providers.count, "the changes belong to another plan")
+        assert(changes.wanted.allSatisfy { outlets[$0] != nil }, "a provider that needs a new instance has none")
         let old = generations.current
         var routes: [UInt16] = []
         for route in plan.routes {
-            guard let number = names.number(of: route.name) else {
+            guard let number = lanes.names.number(of: route.name) else {
                 throw ReloadRefusal(["there have been too many names of routes in this run; restart the router"])
             }
             routes.append(number)
         }
         func before(_ name: String) -> Destination { old.destinations[old.plan.providers.firstIndex { $0.name == name }!] }
         let destinations = plan.providers.enumerated().map { index, provider in
-            changes.providers[index] == .added ? factory.destination(provider, outlets[index]!) : before(provider.name)
+            changes.providers[index] == .added ? lanes.factory.destination(provider, outlets[index]!) : before(provider.name)
         }
         let left = old.destinations.filter { destination in !destinations.contains { $0 === destination } }
-        let generation = factory.generation(old.number + 1, plan: plan, destinations: destinations, routes: routes)
-        factory.settle(on: generation)
+        let generation = lanes.factory.generation(old.number + 1, plan: plan, destinations: destinations, routes: routes)
+        lanes.factory.settle(on: generation)
         guard generations.adopt(generation, retiring: left) else { throw ReloadRefusal(["the router is ending"]) }
         heldStore?.adopt(plan)
-        ending.withLock { $0.shutdown = plan.shutdown.deadline }
+        ending.adopt(shutdown: plan.shutdown.deadline)
         if let section = plan.consent { options.registry?.adopt(levels: section.levels.map(\.name)) }
-        letterRetention.adopt(plan)
-        activity.adopt(destinations.map(\.lane))
+        lanes.retention.adopt(plan)
+        input.activity.adopt(destinations.map(\.lane))
         for (index, provider) in plan.providers.enumerated() {
             let destination = destinations[index]
             switch changes.providers[index] {
@@ -158,7 +160,7 @@ extension Router {
             case .added: destination.lane.start()
             }
         }
-        if ending.withLock({ $0.isHurried }) { for destination in destinations { destination.lane.giveUp(Router.hurried) } }
+        if ending.isHurried { for destination in destinations { destination.lane.giveUp(Router.hurried) } }
         for destination in left { retire(destination, before: generation, within: plan.shutdown.deadline) }
     }
 

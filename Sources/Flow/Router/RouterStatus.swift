@@ -62,16 +62,16 @@ extension Router {
     public var status: RouterStatus {
         let current = generations.current
         let draining = generations.destinations.filter { destination in generations.isRetiring(destination) && !destination.lane.isOver }
-        let sums = sums
-        let names = names.all
-        let inbox = entrance.map { inbox in
+        let sums = totals.withLock { $0 }
+        let names = lanes.names.all
+        let inbox = input.inbox.map { inbox in
             let waiting = inbox.waiting
             return RouterStatus.Inbox(submissions: waiting.submissions, bytes: waiting.bytes, latencies: inbox.latencies)
         }
         return RouterStatus(
             generation: current.number, events: sums.tally.events, duplicates: sums.tally.duplicates, emitted: sums.tally.emitted,
-            sources: sourceNames.enumerated().map { index, name in
-                .init(name: name, counts: index < sums.sources.count ? sums.sources[index] : SourceCounts())
+            sources: input.sources.enumerated().map { index, source in
+                .init(name: source.name, counts: index < sums.sources.count ? sums.sources[index] : SourceCounts())
             },
             routes: generations.routes.map { route in
                 let number = Int(route)

@@ -41,8 +41,9 @@ final class SeenFile: Sendable {
         var status = stat()
         guard fstat(number, &status) == 0 else { return [] }
         let count = min(Int(status.st_size) / SeenFile.size, 2 * most)
-        return [SeenIDs.Sighting](unsafeUninitializedCapacity: max(1, count)) { room, filled in
-            let bytes = UnsafeMutableRawBufferPointer(room)
+        return [SeenIDs.Sighting](unsafeUninitializedCapacity: max(1, count)) { buffer, filled in
+            let bytes = UnsafeMutableRawBufferPointer(buffer)
+            precondition(bytes.count >= count * SeenFile.size, "the ids do not fit into their memory")
             var at = 0
             while at < count * SeenFile.size {
                 let n = Glibc.read(descriptor.number, bytes.baseAddress! + at, count * SeenFile.size - at)
@@ -51,6 +52,7 @@ final class SeenFile: Sendable {
                 at += n
             }
             filled = at / SeenFile.size
+            assert(filled <= count, "more ids were read than the file has")
         }
     }
 

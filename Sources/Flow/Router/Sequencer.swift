@@ -42,7 +42,10 @@ final class Sequencer<Source: ~Copyable>: Sendable {
     func pass(_ turn: Int, _ body: () -> Void) {
         passing.wait(while: { $0.next != turn })
         body()
-        passing.withLock { $0.next += 1 }
+        passing.withLock { passing in
+            assert(passing.next == turn && turn < passing.read, "a number has passed twice, or was never given out")
+            passing.next += 1
+        }
         passing.wake()
     }
 }

@@ -29,6 +29,7 @@ final class SourceActivity: Sendable {
         state.withLock { state in
             let wasBusy = state.waiting == 0
             state.waiting += step
+            assert(state.waiting >= 0, "a wait ends that did not begin")
             let isBusy = state.waiting == 0
             if wasBusy != isBusy { for lane in state.lanes { lane.sourceIs(busy: isBusy) } }
         }

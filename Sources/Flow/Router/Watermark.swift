@@ -26,13 +26,16 @@ final class Watermark: Sendable {
     /// Marks the block as done. `then` is called when all blocks before it are done, in the order of the blocks, perhaps by another thread.
     func settle(_ block: Int, then: (@Sendable () -> Void)? = nil) {
         state.withLock { state in
-            state.done.insert(block)
+            precondition(block >= state.passed && block < state.entered, "a block that did not enter, or has passed, is done")
+            let isFirst = state.done.insert(block).inserted
+            assert(isFirst, "a block is done twice")
             if let then { state.waiting[block] = then }
             // Call them under the lock, so that none overtakes another.
             while state.done.remove(state.passed) != nil {
                 state.waiting.removeValue(forKey: state.passed)?()
                 state.passed += 1
             }
+            assert(state.waiting.keys.allSatisfy { $0 > state.passed }, "the callback of a safe block was not called")
         }
     }
 }

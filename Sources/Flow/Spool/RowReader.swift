@@ -3,6 +3,7 @@
 @_spi(Spool) internal import Admission
 internal import Database
 internal import Platform
+internal import StateFiles
 
 /// Reads rows of the table `batches`.
 struct RowReader {

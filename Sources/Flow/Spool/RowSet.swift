@@ -17,13 +17,16 @@ struct RowSet: Sendable, Equatable {
         return low
     }
 
-    /// Returns the range that contains the row. Returns nil if the row is not in the set.
-    func range(around row: Int64) -> ClosedRange<Int64>? {
+    func contains(_ row: Int64) -> Bool {
         let place = index(of: row)
-        return place < ranges.count && ranges[place].contains(row) ? ranges[place] : nil
+        return place < ranges.count && ranges[place].contains(row)
     }
 
-    func contains(_ row: Int64) -> Bool { range(around: row) != nil }
+    /// Returns true if all rows of the range are in the set.
+    func covers(_ rows: ClosedRange<Int64>) -> Bool {
+        let place = index(of: rows.lowerBound)
+        return place < ranges.count && ranges[place].contains(rows.lowerBound) && ranges[place].contains(rows.upperBound)
+    }
 
     mutating func insert(_ row: Int64) {
         let place = index(of: row)
@@ -37,6 +40,15 @@ struct RowSet: Sendable, Equatable {
         case (true, false): ranges[place - 1] = ranges[place - 1].lowerBound...row
         case (false, true): ranges[place] = row...ranges[place].upperBound
         case (false, false): ranges.insert(row...row, at: place)
+        }
+        assert(contains(row) && isOrdered(near: place), "the ranges are not in order, or have no gap between them")
+    }
+
+    /// Returns true if there is a gap between each two ranges around the index.
+    private func isOrdered(near place: Int) -> Bool {
+        (max(1, place - 1)..<max(1, min(ranges.count, place + 2))).allSatisfy { next in
+            let (gap, isOver) = ranges[next].lowerBound.subtractingReportingOverflow(ranges[next - 1].upperBound)
+            return isOver || gap > 1
         }
     }
 }

@@ -115,6 +115,7 @@ final class SettledFile {
     }
 
     private static func encode(_ fact: SettledFact, mark: SettledMark, slot: Int) -> [UInt64] {
+        assert((0..<slots).contains(slot), "the slot is not in the file")
         var words = [magic, UInt64(bitPattern: mark.database), UInt64(bitPattern: mark.sequence)]
         switch fact {
         case .rows(let rows): words += [0, UInt64(bitPattern: rows.lowerBound), UInt64(bitPattern: rows.upperBound), 0]
@@ -122,6 +123,7 @@ final class SettledFile {
             words += [UInt64(block) + 1, UInt64(bitPattern: row), UInt64(bitPattern: sum), mask]
         }
         words.append(checksum(words[...], slot))
+        assert(decode(words, slot)?.fact == fact, "the fact cannot be read back")
         return words.map(\.littleEndian)
     }
 
@@ -134,12 +136,12 @@ final class SettledFile {
     // MARK: - Making and opening
 
     /// Creates an empty file, or replaces an existing one.
-    init(making path: String, _ mark: SettledMark) throws(SpoolFault) {
+    init(making path: String, _ mark: SettledMark) throws(StorageFault) {
         self.path = path
         self.mark = mark
         let draft = path + ".new"
         let number = open(draft, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard number >= 0 else { throw SpoolFault(errno == ENOSPC ? .full : .failed, "\(draft): cannot be made: \(SystemFault())") }
+        guard number >= 0 else { throw StorageFault(errno == ENOSPC ? .full : .failed, "\(draft): cannot be made: \(SystemFault())") }
         descriptor = Descriptor(owning: number)
         // On some file systems a reserved block needs more space when it is first written, so all of it is written now.
         let code = posix_fallocate(number, 0, off_t(SettledFile.size))
@@ -147,16 +149,16 @@ final class SettledFile {
         guard code == 0, pwrite(number, zeros, zeros.count, 0) == zeros.count, fsync(number) == 0, rename(draft, path) == 0 else {
             let fault = SystemFault(code: code == 0 ? errno : code)
             unlink(draft)
-            throw SpoolFault(fault.code == ENOSPC ? .full : .failed, "\(path): cannot be made: \(fault)")
+            throw StorageFault(fault.code == ENOSPC ? .full : .failed, "\(path): cannot be made: \(fault)")
         }
     }
 
     /// Opens an existing file. Of the facts in `found`, those with the same mark count.
-    init(_ path: String, _ mark: SettledMark, counting found: [SettledSight.Found]) throws(SpoolFault) {
+    init(_ path: String, _ mark: SettledMark, counting found: [SettledSight.Found]) throws(StorageFault) {
         self.path = path
         self.mark = mark
         let number = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-        guard number >= 0 else { throw SpoolFault(.failed, "\(path): cannot be opened: \(SystemFault())") }
+        guard number >= 0 else { throw StorageFault(.failed, "\(path): cannot be opened: \(SystemFault())") }
         descriptor = Descriptor(owning: number)
         for one in found where one.mark == mark { facts[one.slot] = one.fact }
     }
@@ -168,7 +170,7 @@ final class SettledFile {
 
     /// Notes these facts. Together they must cover all earlier facts with the same mark. If `isSynced` is true, returns only after the disk
     /// has stored them.
-    func note(_ wanted: [SettledFact], _ now: SettledMark, isSynced: Bool) throws(SpoolFault) {
+    func note(_ wanted: [SettledFact], _ now: SettledMark, isSynced: Bool) throws(StorageFault) {
         if now != mark {
             mark = now
             for slot in facts.indices { facts[slot] = nil }
@@ -186,18 +188,19 @@ final class SettledFile {
             } else if let next = free.popFirst() {
                 slot = next
             } else {
-                throw SpoolFault(.full, "\(path): is full too")
+                throw StorageFault(.full, "\(path): is full too")
             }
             try put(SettledFile.encode(fact, mark: mark, slot: slot), slot)
             facts[slot] = fact
         }
         for slot in old { facts[slot] = nil }
-        if isSynced, fdatasync(descriptor.number) != 0 { throw SpoolFault(.failed, "\(path): cannot be synced: \(SystemFault())") }
+        assert(Set(facts.compactMap(\.self)) == all, "the file does not have the facts that were to be noted")
+        if isSynced, fdatasync(descriptor.number) != 0 { throw StorageFault(.failed, "\(path): cannot be synced: \(SystemFault())") }
     }
 
     /// Erases all facts and notes these.
-    func restart(_ wanted: [SettledFact], _ now: SettledMark) throws(SpoolFault) {
-        guard wanted.count <= SettledFile.slots else { throw SpoolFault(.full, "\(path): is full too") }
+    func restart(_ wanted: [SettledFact], _ now: SettledMark) throws(StorageFault) {
+        guard wanted.count <= SettledFile.slots else { throw StorageFault(.full, "\(path): is full too") }
         mark = now
         var words = [UInt64](repeating: 0, count: SettledFile.size / 8)
         for slot in facts.indices {
@@ -207,13 +210,13 @@ final class SettledFile {
                 slot * SettledFile.words..<(slot + 1) * SettledFile.words, with: SettledFile.encode(fact, mark: now, slot: slot))
         }
         try put(words, 0)
-        guard fdatasync(descriptor.number) == 0 else { throw SpoolFault(.failed, "\(path): cannot be synced: \(SystemFault())") }
+        guard fdatasync(descriptor.number) == 0 else { throw StorageFault(.failed, "\(path): cannot be synced: \(SystemFault())") }
     }
 
-    private func put(_ words: [UInt64], _ slot: Int) throws(SpoolFault) {
+    private func put(_ words: [UInt64], _ slot: Int) throws(StorageFault) {
         let written = words.withUnsafeBytes { pwrite(descriptor.number, $0.baseAddress, $0.count, off_t(slot * SettledFile.slotSize)) }
         guard written == words.count * 8 else {
-            throw SpoolFault(errno == ENOSPC ? .full : .failed, "\(path): cannot be written: \(SystemFault())")
+            throw StorageFault(errno == ENOSPC ? .full : .failed, "\(path): cannot be written: \(SystemFault())")
         }
     }
 

@@ -3,12 +3,13 @@
 @_spi(Spool) internal import Admission
 internal import Database
 internal import Platform
+internal import StateFiles
 
 extension SpoolFile {
     /// Runs the body. If the file turns out to be damaged, rebuilds it and runs the body once more.
-    func mended<R>(_ body: () throws(SpoolFault) -> R) throws(SpoolFault) -> R {
+    func mended<R>(_ body: () throws(StorageFault) -> R) throws(StorageFault) -> R {
         try rebuildIfDamaged()
-        do throws(SpoolFault) {
+        do throws(StorageFault) {
             return try body()
         } catch {
             guard error.kind == .damaged else { throw error }
@@ -18,12 +19,13 @@ extension SpoolFile {
     }
 
     /// Sets the damaged file aside and copies what can be read of it into a new file.
-    func repair(_ fault: SpoolFault) throws(SpoolFault) {
+    func repair(_ fault: StorageFault) throws(StorageFault) {
         giveUp(fault)
         try rebuildIfDamaged()
     }
 
-    private func giveUp(_ fault: SpoolFault) {
+    private func giveUp(_ fault: StorageFault) {
+        assert(damage == nil && fault.kind == .damaged, "the file is already closed, or is not damaged")
         var found = Damage(fault.description)
         found.proof = file.proof
         database.closeKeepingLog()
@@ -32,7 +34,7 @@ extension SpoolFile {
 
     /// Finishes a rebuild or a renewal that failed before, for example because the disk was full. This comes before any other work. Then
     /// reads the names beside the rows, since without them each row would look damaged.
-    func rebuildIfDamaged() throws(SpoolFault) {
+    func rebuildIfDamaged() throws(StorageFault) {
         if isRenewing { try renew() }
         if let damage {
             let new = try SpoolRebuild.rebuild(path, options: options, damage: damage, reader: reader, say: say)
@@ -43,7 +45,7 @@ extension SpoolFile {
             if let loss = new.loss { lose(loss) }
         }
         guard !isKnown else { return }
-        do throws(SpoolFault) {
+        do throws(StorageFault) {
             try readAbout()
             isKnown = true
         } catch {
@@ -53,15 +55,16 @@ extension SpoolFile {
     }
 
     /// Moves damaged rows into the table `damaged`, where a person can inspect them.
-    func setAside(_ rows: [Int64]) throws(SpoolFault) {
+    func setAside(_ rows: [Int64]) throws(StorageFault) {
+        assert(!rows.isEmpty, "no row is damaged")
         let before = file.proof
-        try transaction { () throws(SpoolFault) in
+        try transaction { () throws(StorageFault) in
             for row in rows {
                 try database.statement(
                     "INSERT OR REPLACE INTO damaged SELECT id, events, sealed, entries, payload FROM batches WHERE id = ?1"
                 ).bind(1, row).run()
                 try database.statement("DELETE FROM batches WHERE id = ?1").bind(1, row).run()
-                guard database.changes == 1 else { throw SpoolFault(.damaged, "\(path): row \(row) cannot be found by its number") }
+                guard database.changes == 1 else { throw StorageFault(.damaged, "\(path): row \(row) cannot be found by its number") }
                 try database.statement("DELETE FROM tries WHERE id = ?1").bind(1, row).run()
             }
             try correctSums()
@@ -70,7 +73,7 @@ extension SpoolFile {
     }
 
     /// Sets the sums to those of the rows that the file still has.
-    private func correctSums() throws(SpoolFault) {
+    private func correctSums() throws(StorageFault) {
         let there = try sums()
         for count in file.proof.counts {
             let sum = there[count.key] ?? Sum()
@@ -89,14 +92,14 @@ extension SpoolFile {
     }
 
     /// Returns the sums that the rows themselves record, by key of the proof.
-    private func sums() throws(SpoolFault) -> [UInt64: Sum] {
+    private func sums() throws(StorageFault) -> [UInt64: Sum] {
         var sums: [UInt64: Sum] = [:]
         var last: Int64 = .min
         let all = try database.statement("SELECT id, routes FROM batches")
         defer { all.reset() }
         while try all.step() {
             // A lookup by number would miss a row that is out of order.
-            guard all.int(0) > last else { throw SpoolFault(.damaged, "\(path): its batches are out of order") }
+            guard all.int(0) > last else { throw StorageFault(.damaged, "\(path): its batches are out of order") }
             last = all.int(0)
             for part in SpoolFile.parts(all.text(1)) {
                 sums[routes.key(part.route), default: Sum()].events += part.events
@@ -108,8 +111,8 @@ extension SpoolFile {
 
     /// Throws `damaged` if the rows do not match the sums or are out of order. Then pages of the file are wrong, so it must be rebuilt
     /// before anything more is written to it.
-    func verifySums() throws(SpoolFault) {
-        guard agree(try sums()) else { throw SpoolFault(.damaged, "\(path): its batches do not match its sums") }
+    func verifySums() throws(StorageFault) {
+        guard agree(try sums()) else { throw StorageFault(.damaged, "\(path): its batches do not match its sums") }
     }
 
     private func agree(_ there: [UInt64: Sum]) -> Bool {

@@ -9,27 +9,27 @@ internal import Platform
 extension SpoolFile {
     /// Replaces the file if all of its rows are settled. Called after this was noted because there was no space to record it.
     func renewIfSettled() {
-        guard owed.rewritten.isEmpty,
-            (try? database.number("SELECT (SELECT count(*) FROM batches) + (SELECT count(*) FROM damaged)")) == owed.gone.count
+        guard unrecorded.rewritten.isEmpty,
+            (try? database.number("SELECT (SELECT count(*) FROM batches) + (SELECT count(*) FROM damaged)")) == unrecorded.gone.count
         else { return }
         database.closeKeepingLog()
         isRenewing = true
-        do throws(SpoolFault) {
+        do throws(StorageFault) {
             try renew()
             say("\(path): everything in it is settled; it was replaced by an empty file to free space")
-            isOwing = false
+            hasReportedUnrecorded = false
         } catch {
             // The next use of the spool tries this again before any other work.
-            tellBudget()
+            updateBudget()
         }
     }
 
     /// Returns true if there is no file, because all of it was settled and there is no space for a new one. Then there is nothing to read
     /// and nothing to record. If there is space now, creates the new file.
-    func isWithoutFile() throws(SpoolFault) -> Bool {
+    func isWithoutFile() throws(StorageFault) -> Bool {
         guard isRenewing else { return false }
         if isLetGo { return true }
-        do throws(SpoolFault) {
+        do throws(StorageFault) {
             try renew()
             return false
         } catch {
@@ -40,10 +40,11 @@ extension SpoolFile {
 
     /// Replaces the file with an empty one. A kill at any moment leaves one of three: the old file with all rows noted as settled, a file
     /// that was destroyed on purpose, or the new file.
-    func renew() throws(SpoolFault) {
+    func renew() throws(StorageFault) {
+        assert(isRenewing && damage == nil, "the file has rows that wait")
         database.closeKeepingLog()
         try ProvenFile.destroy(path)
-        (owed, recordAgain) = (Owed(), nil)
+        (unrecorded, recordAgain) = (Unrecorded(), nil)
         // The facts describe a file that no longer exists.
         if (try? settled?.restart([], settledMark)) == nil {
             SettledFile.remove(SettledFile.path(beside: path))

@@ -9,12 +9,12 @@ extension SpoolFile {
     /// The greatest number of rows that one call examines.
     private static let sweepRows = 256
 
-    public func sweep(after row: Int64, _ broom: RetentionSweep) throws(SpoolFault) -> SpoolSwept {
+    public func sweep(after row: Int64, _ sweep: RetentionSweep) throws(StorageFault) -> SpoolSwept {
         if try isWithoutFile() { return SpoolSwept() }
         try rebuildIfDamaged()
         let before = file
-        do throws(SpoolFault) {
-            return try sweepRows(after: row, broom)
+        do throws(StorageFault) {
+            return try sweepRows(after: row, sweep)
         } catch {
             // A commit that finds damage rebuilds the file itself.
             if error.kind == .damaged, file === before { try repair(error) }
@@ -23,7 +23,7 @@ extension SpoolFile {
     }
 
     /// Examines the entries of rows. Reads the events of a row only if some of them must be destroyed.
-    private func sweepRows(after row: Int64, _ broom: RetentionSweep) throws(SpoolFault) -> SpoolSwept {
+    private func sweepRows(after row: Int64, _ sweep: RetentionSweep) throws(StorageFault) -> SpoolSwept {
         var swept = SpoolSwept()
         var hit: [Int64] = []
         var seen = 0
@@ -38,9 +38,9 @@ extension SpoolFile {
             // The checksum covers the events too, so it is verified only for rows in which something is destroyed. A damaged row is set
             // aside when it is read.
             guard let index = reader.index(select, checksum: nil) else { continue }
-            guard let finds = index.finds(broom) else {
+            guard let finds = index.finds(sweep) else {
                 select.reset()
-                throw SpoolFault(.failed, "\(path): the consent records of its subjects cannot be read")
+                throw StorageFault(.failed, "\(path): the consent records of its subjects cannot be read")
             }
             if let due = finds.due { swept.due = min(swept.due ?? .max, due) }
             if !finds.isEmpty { hit.append(select.int(0)) }
@@ -49,7 +49,7 @@ extension SpoolFile {
         if seen < SpoolFile.sweepRows { swept.next = nil }
         var work = SpoolWork()
         for id in hit {
-            guard let found = try rows(after: id - 1, most: 1).first, found.id == id, let finds = broom.finds(in: found.batch),
+            guard let found = try rows(after: id - 1, most: 1).first, found.id == id, let finds = sweep.finds(in: found.batch),
                 !finds.isEmpty
             else { continue }
             let (refused, aged) = (found.batch.subset(finds.refused), found.batch.subset(finds.aged))
@@ -58,6 +58,7 @@ extension SpoolFile {
             swept.bytes += refused.bytes.count
             swept.agedBytes += aged.bytes.count
             let left = finds.left(of: found.batch.count)
+            assert(refused.count + aged.count + left.count == found.batch.count, "an event is neither destroyed nor left")
             if left.isEmpty { work.remove.append(id) } else { work.rewrite.append((id, found.batch.subset(left))) }
         }
         // A note beside the file is not enough: a receipt says that the events are destroyed, so the file itself must be rid of them.

@@ -4,14 +4,15 @@
 internal import Database
 internal import Events
 public import Platform
+internal import StateFiles
 
 extension SpoolFile {
-    public func commit(_ work: SpoolWork) throws(SpoolFault) {
+    public func commit(_ work: SpoolWork) throws(StorageFault) {
         let isRecord = work.insert.isEmpty
         if isRecord, try isWithoutFile() { return }
         try rebuildIfDamaged()
         if isRecord, noteAtOnce(work) { return }
-        do throws(SpoolFault) {
+        do throws(StorageFault) {
             try store(work)
         } catch {
             guard error.kind == .full, isRecord else { throw error }
@@ -20,12 +21,15 @@ extension SpoolFile {
     }
 
     /// Does the work like `commit`, but never notes it beside the file instead. When this function returns, the file has recorded the work.
-    func store(_ work: SpoolWork) throws(SpoolFault) {
+    func store(_ work: SpoolWork) throws(StorageFault) {
+        assert(damage == nil && !isRenewing, "the spool has no file")
+        assert(zip(work.insert, work.insert.dropFirst()).allSatisfy { $0.id < $1.id }, "the numbers of new rows do not rise")
+        assert(Set(work.remove).isDisjoint(with: work.rewrite.map(\.id)), "a row is both removed and rewritten")
         let growth = work.insert.reduce(0) { $0 + $1.batch.bytes.count }
         if growth > 0 { try options.budget?.allow(growth) }
         let before = (routes, levels)
-        do throws(SpoolFault) {
-            try transaction { () throws(SpoolFault) in
+        do throws(StorageFault) {
+            try transaction { () throws(StorageFault) in
                 for row in work.remove { try take(row, deleting: true) }
                 for (row, batch) in work.rewrite {
                     // A row that was lost to damage in the meantime comes back with its remaining events.
@@ -43,10 +47,10 @@ extension SpoolFile {
             if error.kind == .damaged { try repair(error) }
             throw error
         }
-        tellBudget()
+        updateBudget()
     }
 
-    func putTries(_ row: Int64, attempts: Int, first: Int64) throws(SpoolFault) {
+    func putTries(_ row: Int64, attempts: Int, first: Int64) throws(StorageFault) {
         try database.statement("INSERT OR REPLACE INTO tries VALUES (?1,?2,?3,?4)").bind(1, row).bind(2, attempts).bind(3, first)
             .bind(4, RowReader.checksum(ofTry: row, Int64(attempts), first)).run()
     }
@@ -57,7 +61,7 @@ extension SpoolFile {
 
     /// Subtracts a row from the sums, and deletes it if `deleting` is true. Returns true if the row existed.
     @discardableResult
-    func take(_ row: Int64, deleting: Bool, keepsTries: Bool = false) throws(SpoolFault) -> Bool {
+    func take(_ row: Int64, deleting: Bool, keepsTries: Bool = false) throws(StorageFault) -> Bool {
         let find = try database.statement("SELECT routes FROM batches WHERE id = ?1").bind(1, row)
         let isThere = try find.step()
         let parts = isThere ? SpoolFile.parts(find.text(0)) : []
@@ -72,16 +76,17 @@ extension SpoolFile {
         return isThere
     }
 
-    func put(_ batch: Batch, row: Int64, sql: String, isNew: Bool) throws(SpoolFault) {
+    func put(_ batch: Batch, row: Int64, sql: String, isNew: Bool) throws(StorageFault) {
         let parts = try parts(of: batch)
         index.removeAll()
         let reader = reader
         batch.appendIndex(to: &index, route: { reader.routes.file($0)! }, level: reader.fileLevel)
+        assert(isReadBack(batch), "the entries of row \(row) cannot be read back as they were")
         if let cipher = options.cipher {
             let entries = cipher.seal(index.bytes, at: "entries \(row)")
             let payload = cipher.seal(batch.bytes, at: "payload \(row)")
-            try entries.withUnsafeBufferPointer { (entries) throws(SpoolFault) in
-                try payload.withUnsafeBufferPointer { (payload) throws(SpoolFault) in
+            try entries.withUnsafeBufferPointer { (entries) throws(StorageFault) in
+                try payload.withUnsafeBufferPointer { (payload) throws(StorageFault) in
                     try put(
                         batch, row: row, sql: sql, parts: parts, sealed: 1, entries: UnsafeRawBufferPointer(entries),
                         payload: UnsafeRawBufferPointer(payload))
@@ -98,10 +103,24 @@ extension SpoolFile {
         file.proof.last = max(file.proof.last, row)
     }
 
+    /// Returns true if the index, as it is about to be written, gives the same entries and subjects as the batch has.
+    private func isReadBack(_ batch: Batch) -> Bool {
+        let reader = reader
+        let found = BatchIndex(index.bytes, count: batch.count, route: { reader.routes.run($0) }, level: reader.runLevel)
+        guard let found, found.entries.count == batch.count else { return false }
+        return found.entries.enumerated().allSatisfy { number, entry in
+            let written = batch.entries[number]
+            let first = Int(entry.firstSubject)
+            return entry.end == written.end && entry.route == written.route && entry.level == written.level
+                && entry.isImmediate == written.isImmediate && entry.arrival == written.arrival
+                && found.subjects[first..<first + Int(entry.subjectCount)].elementsEqual(batch.subjects(of: number))
+        }
+    }
+
     private func put(
         _ batch: Batch, row: Int64, sql: String, parts: [Part], sealed: Int, entries: UnsafeRawBufferPointer,
         payload: UnsafeRawBufferPointer
-    ) throws(SpoolFault) {
+    ) throws(StorageFault) {
         let routes = SpoolFile.text(parts)
         let arrival = batch.arrivals.first ?? 0
         let sum = RowReader.checksum(
@@ -113,7 +132,7 @@ extension SpoolFile {
 
     /// Returns the numbers of events and bytes of each route in the batch, in the order in which the routes appear. Gives new routes and
     /// levels their numbers in the file.
-    private func parts(of batch: Batch) throws(SpoolFault) -> [Part] {
+    private func parts(of batch: Batch) throws(StorageFault) -> [Part] {
         var parts: [Part] = []
         var start: UInt32 = 0
         for entry in batch.entries {
@@ -128,6 +147,8 @@ extension SpoolFile {
                 parts.append(Part(route: number, events: 1, bytes: bytes))
             }
         }
+        assert(parts.reduce(0) { $0 + $1.events } == batch.count, "an event of the batch belongs to no route")
+        assert(parts.reduce(0) { $0 + $1.bytes } == batch.bytes.count, "the routes of the batch have other bytes than the batch")
         return parts
     }
 }

@@ -10,6 +10,7 @@
 internal import Database
 internal import Events
 public import Platform
+public import StateFiles
 
 public final class SpoolFile: SpoolStore, @unchecked Sendable {
     public struct Options: Sendable {
@@ -39,7 +40,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     var levels: FileNumbers
     var reader: RowReader { RowReader(routes: routes, levels: levels, cipher: options.cipher) }
     /// The number of bytes that the budget currently counts for this spool.
-    private var told = 0
+    private var budgeted = 0
     /// The loss that the next `takeLoss` returns.
     var loss: SpoolLoss?
     /// The damage that was found in the open file. If it is not nil, the file is closed, and it is rebuilt before any other work.
@@ -49,19 +50,20 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     var index = ByteBuffer()
     /// The file that notes confirmed events while the disk is full. It is nil if this file could not be created or used.
     var settled: SettledFile?
-    /// The settled rows and events that are noted but not yet recorded in the spool.
-    var owed = Owed()
+    /// The settled rows and events that are noted beside the file but not yet recorded in it.
+    var unrecorded = Unrecorded()
     /// The time at which the spool itself is tried again. It is nil if there was space at the last attempt.
     var recordAgain: Instant?
-    /// True if a message has said that something is owed.
-    var isOwing = false
+    /// True if a message has said that events are only noted.
+    var hasReportedUnrecorded = false
     /// True if the file was moved away or replaced. Then nothing is created at its place.
     var isLetGo = false
     /// True if the file was closed because all of it was settled. A new file replaces it before any other work.
     var isRenewing = false
 
     /// Opens the file, or creates it. Sets a damaged file aside and takes over what can be read of it.
-    public init(path: String, names: RunNames, options: Options = Options(), say: @escaping @Sendable (String) -> Void) throws(SpoolFault) {
+    public init(path: String, names: RunNames, options: Options = Options(), say: @escaping @Sendable (String) -> Void) throws(StorageFault)
+    {
         self.path = path
         let application = SpoolSchema.format.application
         routes = FileNumbers(table: "routes", names: names, application: application)
@@ -72,14 +74,14 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         let noted = SettledFile.look(SettledFile.path(beside: path))
         let found: Damage?
         (file, loss, found) = try SpoolFile.open(path, options: options, reader: reader, say: say)
-        do throws(SpoolFault) {
+        do throws(StorageFault) {
             // This must come before any write, because the next transaction of the spool makes the facts invalid.
             try takeNoted(noted, after: found)
             try readAbout()
             try verifySums()
-            try payIfRoom()
+            try recordIfSpace()
         } catch {
-            do throws(SpoolFault) {
+            do throws(StorageFault) {
                 guard error.kind == .damaged else { throw error }
                 try repair(error)
             } catch {
@@ -91,18 +93,18 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
 
     private static func open(
         _ path: String, options: Options, reader: RowReader, say: @escaping @Sendable (String) -> Void
-    ) throws(SpoolFault) -> (ProvenFile, SpoolLoss?, Damage?) {
+    ) throws(StorageFault) -> (ProvenFile, SpoolLoss?, Damage?) {
         var damage: Damage
         var old: Int64?
-        do throws(SpoolFault) {
+        do throws(StorageFault) {
             let opening = try ProvenFile.open(
                 path, as: SpoolSchema.format, options.proven(say),
-                admit: { database throws(SpoolFault) in
+                admit: { database throws(StorageFault) in
                     let isOld = try database.number("SELECT count(*) FROM sqlite_schema WHERE name = 'proof'") == 0
                     _ = try database.admits(
                         options.cipher, sealing: "batches", application: isOld ? nil : SpoolSchema.format.application)
                 },
-                upgrade: { file, version throws(SpoolFault) in
+                upgrade: { file, version throws(StorageFault) in
                     try SpoolUpgrade.upgrade(file, reader)
                     old = version
                 })
@@ -122,17 +124,17 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     }
 
     /// Reads the names and the key check beside the rows.
-    func readAbout() throws(SpoolFault) {
+    func readAbout() throws(StorageFault) {
         try routes.read(database)
         try levels.read(database)
         guard routes.digest &+ levels.digest == file.proof.digest else {
-            throw SpoolFault(.damaged, "\(path): names of routes or levels have vanished from it")
+            throw StorageFault(.damaged, "\(path): names of routes or levels have vanished from it")
         }
         let application = SpoolSchema.format.application
         if try database.admits(options.cipher, sealing: "batches", application: application) {
-            try transaction { () throws(SpoolFault) in try database.note(options.cipher, application: application) }
+            try transaction { () throws(StorageFault) in try database.note(options.cipher, application: application) }
         }
-        tellBudget()
+        updateBudget()
     }
 
     /// A summary of the events that wait, including those that the next `takeLoss` reports as lost.
@@ -144,7 +146,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         }
         contents.bytes = bytes
         contents.rows = (try? database.number("SELECT count(*) FROM batches")).flatMap { $0 }.map(Int.init) ?? 0
-        if !owed.isEmpty, let seen = try? seenSums() {
+        if !unrecorded.isEmpty, let seen = try? seenSums() {
             contents.rows = seen.rows
             contents.routes = seen.sums.mapValues(\.events)
             contents.events = seen.sums.values.reduce(0) { $0 + $1.events }
@@ -175,7 +177,18 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         return first.int(3)
     }
 
+    public func checkPlace() throws(StorageFault) {
+        // While the file is renewed, it is missing on purpose.
+        if !isRenewing { try database.checkPlace() }
+    }
+
+    public func letGo() {
+        isLetGo = true
+        database.letGo()
+    }
+
     public func takeLoss() -> SpoolLoss? {
+        assert(loss.map { $0.bytes >= 0 && $0.routes.values.allSatisfy { $0 > 0 } } ?? true, "a loss has a negative number of events")
         defer { loss = nil }
         return loss
     }
@@ -186,28 +199,28 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
             file.close()
         }
         // The next opening of the file adds its size again.
-        options.budget?.hold(-told)
-        told = 0
+        options.budget?.hold(-budgeted)
+        budgeted = 0
     }
 
-    public func tidy() throws(SpoolFault) {
+    public func tidy() throws(StorageFault) {
         try rebuildIfDamaged()
-        if !owed.isEmpty { try transaction { () throws(SpoolFault) in } }
+        if !unrecorded.isEmpty { try transaction { () throws(StorageFault) in } }
         // The number of pages is limited, so that new events do not wait long.
         for _ in 0..<64 where (try database.number("PRAGMA freelist_count") ?? 0) > 64 {
             try database.run("PRAGMA incremental_vacuum(256)")
         }
         if try database.number("PRAGMA wal_checkpoint(TRUNCATE)") == 1 {
-            throw SpoolFault(.taken, "\(path): somebody is reading it, so its log cannot be emptied")
+            throw StorageFault(.taken, "\(path): somebody is reading it, so its log cannot be emptied")
         }
     }
 
-    public func clearGaps() throws(SpoolFault) { try database.clearGaps() }
+    public func clearGaps() throws(StorageFault) { try database.clearGaps() }
 
-    func tellBudget() {
+    func updateBudget() {
         let now = bytes
-        options.budget?.hold(now - told)
-        told = now
+        options.budget?.hold(now - budgeted)
+        budgeted = now
     }
 }
 

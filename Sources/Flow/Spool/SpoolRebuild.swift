@@ -4,17 +4,18 @@
 @_spi(Spool) internal import Admission
 internal import Database
 internal import Platform
+internal import StateFiles
 
 enum SpoolRebuild {
     /// Rebuilds the spool, reports the loss with `say`, and returns the new file. `reader` has the names of the run and the key.
     static func rebuild(
         _ path: String, options: SpoolFile.Options, damage: Damage, reader: RowReader, say: @escaping @Sendable (String) -> Void
-    ) throws(SpoolFault) -> (file: ProvenFile, loss: SpoolLoss?) {
+    ) throws(StorageFault) -> (file: ProvenFile, loss: SpoolLoss?) {
         var copy = Copy(reader, isProven: damage.witness != nil || damage.proof != nil)
         var loss: SpoolLoss?
         let file = try ProvenFile.rebuild(
             path, as: SpoolSchema.format, options: options.proven(say), damage: damage, at: options.clock.wall(),
-            fill: { file, old throws(SpoolFault) in
+            fill: { file, old throws(StorageFault) in
                 if let old { try copy.take(from: old, into: file.database) }
                 try copy.reader.routes.read(file.database)
                 try copy.reader.levels.read(file.database)
@@ -88,10 +89,10 @@ private struct Copy {
 
     private static let application = SpoolSchema.format.application
 
-    mutating func take(from old: Database, into new: Database) throws(SpoolFault) {
+    mutating func take(from old: Database, into new: Database) throws(StorageFault) {
         try takeNames("routes", from: old, into: new)
         try takeNames("levels", from: old, into: new)
-        try each("SELECT value\(isProven ? ", checksum" : "") FROM about WHERE name = 'check'", of: old) { row throws(SpoolFault) in
+        try each("SELECT value\(isProven ? ", checksum" : "") FROM about WHERE name = 'check'", of: old) { row throws(StorageFault) in
             var sum = RowChecksum(Copy.application, table: "about", row: "check")
             sum.add(0...0, of: row)
             guard !isProven || row.int(1) == sum.value else { return }
@@ -101,7 +102,7 @@ private struct Copy {
         if try new.admits(reader.cipher, sealing: "batches", application: Copy.application) {
             try new.note(reader.cipher, application: Copy.application)
         }
-        try each("SELECT id, attempts, first\(isProven ? ", checksum" : "") FROM tries", of: old) { row throws(SpoolFault) in
+        try each("SELECT id, attempts, first\(isProven ? ", checksum" : "") FROM tries", of: old) { row throws(StorageFault) in
             let sum = RowReader.checksum(ofTry: row.int(0), row.int(1), row.int(2))
             guard !isProven || row.int(3) == sum else { return }
             try new.statement("INSERT OR IGNORE INTO tries VALUES (?1,?2,?3,?4)").bind(1, row.int(0)).bind(2, row.int(1)).bind(
@@ -115,20 +116,20 @@ private struct Copy {
         // Reads from the front to the first row that cannot be read, then from the end back to it.
         var front: Int64 = .min
         var isOver = false
-        let isWhole = try each(columns, of: old) { row throws(SpoolFault) in
+        let isWhole = try each(columns, of: old) { row throws(StorageFault) in
             guard row.int(0) > front else { return }
             front = row.int(0)
             try take(row, into: new)
         }
         if isWhole { return }
-        try each(columns + " DESC", of: old) { row throws(SpoolFault) in
+        try each(columns + " DESC", of: old) { row throws(StorageFault) in
             if row.int(0) <= front { isOver = true }
             if !isOver { try take(row, into: new) }
         }
     }
 
-    private func takeNames(_ table: StaticString, from old: Database, into new: Database) throws(SpoolFault) {
-        try each("SELECT number, name\(isProven ? ", checksum" : "") FROM \(table)", of: old) { row throws(SpoolFault) in
+    private func takeNames(_ table: StaticString, from old: Database, into new: Database) throws(StorageFault) {
+        try each("SELECT number, name\(isProven ? ", checksum" : "") FROM \(table)", of: old) { row throws(StorageFault) in
             var sum = RowChecksum(Copy.application, table: table, row: row.int(0))
             sum.add(row.text(1))
             guard !isProven || row.int(2) == sum.value else { return }
@@ -142,8 +143,8 @@ private struct Copy {
     /// Passes rows to the body until a row cannot be read. Returns true if all rows could be read. Throws only what the body throws.
     @discardableResult
     private func each(
-        _ sql: String, of database: Database, _ body: (Statement) throws(SpoolFault) -> Void
-    ) throws(SpoolFault) -> Bool {
+        _ sql: String, of database: Database, _ body: (Statement) throws(StorageFault) -> Void
+    ) throws(StorageFault) -> Bool {
         guard let statement = try? database.statement(sql) else { return false }
         defer { statement.reset() }
         while true {
@@ -154,7 +155,7 @@ private struct Copy {
     }
 
     /// Copies a row. A row that is not whole goes into the table `damaged`.
-    private mutating func take(_ row: Statement, into new: Database) throws(SpoolFault) {
+    private mutating func take(_ row: Statement, into new: Database) throws(StorageFault) {
         let id = row.int(0)
         let parts = SpoolFile.parts(row.text(4))
         guard let batch = reader.batch(row, checksum: isProven ? 8 : nil), batch.count == parts.reduce(0, { $0 + $1.events }) else {

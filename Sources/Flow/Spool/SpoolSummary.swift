@@ -3,6 +3,7 @@
 
 internal import Database
 internal import Platform
+internal import StateFiles
 
 public struct SpoolSummary: Sendable, Equatable {
     public var provider: String
@@ -17,7 +18,7 @@ public struct SpoolSummary: Sendable, Equatable {
     public init(of provider: String, in folder: String) {
         self.provider = provider
         path = StateFolder.spool(of: provider, in: folder)
-        do throws(SpoolFault) {
+        do throws(StorageFault) {
             let sight = try FileSight.look(at: path, as: SpoolSchema.format, patience: 1000)
             switch sight.state {
             case .absent: fault = "\(path): is not there"
@@ -34,9 +35,9 @@ public struct SpoolSummary: Sendable, Equatable {
                 defer { database.closeKeepingLog() }
                 events = proof.counts.reduce(0) { $0 + Int($1.left) }
                 bytes = proof.counts.reduce(0) { $0 + Int($1.bytes) }
-                let owed = try database.owed(proof)
-                try leaveOut(owed, database)
-                try readOldest(database, owed)
+                let unrecorded = try database.unrecorded(proof)
+                try leaveOut(unrecorded, database)
+                try readOldest(database, unrecorded)
             }
         } catch {
             fault = error.description
@@ -45,8 +46,8 @@ public struct SpoolSummary: Sendable, Equatable {
 
     /// Subtracts the confirmed events that could not be recorded yet, since they do not wait. Does not subtract the bytes of rows that are
     /// only partly settled.
-    private mutating func leaveOut(_ owed: Owed, _ database: Database) throws(SpoolFault) {
-        for range in owed.gone.ranges {
+    private mutating func leaveOut(_ unrecorded: Unrecorded, _ database: Database) throws(StorageFault) {
+        for range in unrecorded.gone.ranges {
             let find = try database.statement("SELECT routes FROM batches WHERE id BETWEEN ?1 AND ?2").bind(1, range.lowerBound)
                 .bind(2, range.upperBound)
             defer { find.reset() }
@@ -54,15 +55,15 @@ public struct SpoolSummary: Sendable, Equatable {
                 for part in SpoolFile.parts(find.text(0)) { (events, bytes) = (events - part.events, bytes - part.bytes) }
             }
         }
-        for part in owed.parts.values { events -= part.settled.reduce(0) { $0 + $1.nonzeroBitCount } }
+        for part in unrecorded.parts.values { events -= part.settled.reduce(0) { $0 + $1.nonzeroBitCount } }
     }
 
-    private mutating func readOldest(_ database: Database, _ owed: Owed = Owed()) throws(SpoolFault) {
+    private mutating func readOldest(_ database: Database, _ unrecorded: Unrecorded = Unrecorded()) throws(StorageFault) {
         guard events > 0 else { return }
         let all = try database.statement("SELECT id, arrival FROM batches ORDER BY id")
         defer { all.reset() }
         while try all.step() {
-            if owed.gone.contains(all.int(0)) { continue }
+            if unrecorded.gone.contains(all.int(0)) { continue }
             oldest = all.int(1)
             return
         }

@@ -3,11 +3,12 @@
 
 internal import Database
 internal import Platform
+internal import StateFiles
 
 enum SpoolUpgrade {
     private static let application = SpoolSchema.format.application
 
-    static func upgrade(_ file: ProvenFile, _ reader: RowReader) throws(SpoolFault) {
+    static func upgrade(_ file: ProvenFile, _ reader: RowReader) throws(StorageFault) {
         let database = file.database
         try database.run(SpoolSchema.upgrade)
         var (routes, levels) = (reader.routes, reader.levels)
@@ -22,18 +23,18 @@ enum SpoolUpgrade {
         file.proof.last = max(try database.number("SELECT seq FROM sqlite_sequence WHERE name = 'batches'") ?? 0, file.proof.last)
     }
 
-    private static func sumCheck(_ database: Database) throws(SpoolFault) {
+    private static func sumCheck(_ database: Database) throws(StorageFault) {
         let find = try database.statement("SELECT value FROM about WHERE name = 'check'")
         defer { find.reset() }
         guard try find.step() else { return }
         let value = [UInt8](find.bytes(0))
         find.reset()
-        try value.withUnsafeBufferPointer { (bytes) throws(SpoolFault) in
+        try value.withUnsafeBufferPointer { (bytes) throws(StorageFault) in
             try database.putCheck(UnsafeRawBufferPointer(bytes), application)
         }
     }
 
-    private static func sumTries(_ database: Database) throws(SpoolFault) {
+    private static func sumTries(_ database: Database) throws(StorageFault) {
         var rows: [(Int64, Int64)] = []
         let all = try database.statement("SELECT id, attempts, first FROM tries")
         while try all.step() { rows.append((all.int(0), RowReader.checksum(ofTry: all.int(0), all.int(1), all.int(2)))) }
@@ -41,7 +42,7 @@ enum SpoolUpgrade {
         for (id, sum) in rows { try database.statement("UPDATE tries SET checksum = ?2 WHERE id = ?1").bind(1, id).bind(2, sum).run() }
     }
 
-    private static func sumBatches(_ file: ProvenFile, _ routes: FileNumbers) throws(SpoolFault) {
+    private static func sumBatches(_ file: ProvenFile, _ routes: FileNumbers) throws(StorageFault) {
         let database = file.database
         var last: Int64 = .min
         while true {

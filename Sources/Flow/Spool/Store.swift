@@ -10,20 +10,20 @@ public protocol SpoolStore: AnyObject, Sendable {
     /// A summary of what the store holds. A lane reads it at its start, to learn what an earlier run left.
     var contents: SpoolContents { get }
     /// Returns the rows after `row`, in order. Returns as many rows as fit into `bytes`, but at least one if there is one.
-    func read(after row: Int64, most bytes: Int) throws(SpoolFault) -> [SpoolRow]
+    func read(after row: Int64, most bytes: Int) throws(StorageFault) -> [SpoolRow]
     /// Examines some rows after `row`, in order, and destroys those of their events that must go.
-    func sweep(after row: Int64, _ broom: RetentionSweep) throws(SpoolFault) -> SpoolSwept
+    func sweep(after row: Int64, _ sweep: RetentionSweep) throws(StorageFault) -> SpoolSwept
     /// Does all of the work in one transaction, or nothing. Work that only records what became of rows may be noted elsewhere if there is
     /// no space for it. Then it counts as done: the next opening of the store takes it over.
-    func commit(_ work: SpoolWork) throws(SpoolFault)
+    func commit(_ work: SpoolWork) throws(StorageFault)
     /// Returns the events that were found damaged since the last call. They are set aside and are never read again.
     func takeLoss() -> SpoolLoss?
     /// Frees the space that is no longer needed. Called when there is nothing else to do.
-    func tidy() throws(SpoolFault)
+    func tidy() throws(StorageFault)
     /// Overwrites what is left of destroyed events between the rows that wait. Called after `tidy`.
-    func clearGaps() throws(SpoolFault)
+    func clearGaps() throws(StorageFault)
     /// Throws if the files of the store were removed, moved away or replaced.
-    func checkPlace() throws(SpoolFault)
+    func checkPlace() throws(StorageFault)
     /// Called after the files were removed, moved away or replaced. Nothing more is stored, but rows can still be read and removed.
     func letGo()
     /// Puts the files of the store in order. No function is called after it.
@@ -32,7 +32,7 @@ public protocol SpoolStore: AnyObject, Sendable {
 
 /// The defaults for stores without files.
 extension SpoolStore {
-    public func checkPlace() throws(SpoolFault) {}
+    public func checkPlace() throws(StorageFault) {}
     public func letGo() {}
 }
 

@@ -2,11 +2,11 @@
 // provider, by all routes that do.
 
 internal import Admission
+internal import DeadLetterStore
 internal import Events
 internal import Judging
 internal import Ledger
 internal import Plans
-internal import Spool
 internal import Workers
 
 final class LetterJudge {

@@ -11,6 +11,7 @@
 // again when it is handed over. If the records cannot be read, the letter stays.
 
 internal import Admission
+public import DeadLetterStore
 public import Delivery
 internal import Events
 public import Expressions
@@ -18,7 +19,6 @@ internal import Judging
 public import Ledger
 public import Plans
 public import Platform
-public import Spool
 internal import Workers
 
 public struct ReplayOptions: Sendable {

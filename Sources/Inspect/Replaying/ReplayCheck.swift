@@ -3,12 +3,12 @@
 
 internal import Admission
 internal import ConsentGate
+internal import DeadLetterStore
 internal import Delivery
 internal import Judging
 internal import Ledger
 internal import Plans
 internal import Platform
-internal import Spool
 
 final class ReplayCheck: Sendable {
     private let ledger: LedgerView

@@ -1,8 +1,10 @@
 // One run of the router, from its start to its end or kill: the objects of one process on a state folder.
 
+import DeadLetterStore
 import Judging
 import Plans
 import Platform
+import StateFiles
 
 @testable import Admission
 @testable import ConsentGate

@@ -1,5 +1,6 @@
 // The conditions that must hold at every step, when a receipt is finished, and at the end.
 
+import DeadLetterStore
 import Plans
 import Platform
 

@@ -81,8 +81,8 @@ extension World {
             if dies(in: 60) { return try die() }
             try carryOut(lane.state.committed(at: instant), lane)
         case .read(let row, let most): try carryOut(lane.state.came(try store.read(after: row, most: most), at: instant), lane)
-        case .sweep(let row, let broom):
-            let swept = try store.sweep(after: row, broom)
+        case .sweep(let row, let sweep):
+            let swept = try store.sweep(after: row, sweep)
             if dies(in: 20) { return try die() }
             try carryOut(sparing(lane) { lane.state.swept(swept, at: instant) }, lane)
         case .check: break

@@ -1,5 +1,6 @@
 // The decisions of people, the steps of withdrawals as the router does them, and the other acts: reloads, replays, kills and faults.
 
+import DeadLetterStore
 import Judging
 import Platform
 

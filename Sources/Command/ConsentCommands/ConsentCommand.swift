@@ -1,0 +1,111 @@
+// `switchyard consent`: shows and changes consent records by hand. A running router carries out the request. If no router runs, the command
+// opens the ledger itself.
+
+internal import Glibc
+internal import Ledger
+internal import Platform
+internal import Startup
+public import Terminal
+
+public let consentCommand = Command(
+    name: "consent",
+    about: "Shows and changes what people consented to, in the ledger of the state folder. It also works while a router runs.",
+    details: """
+        consent get ID            shows what is on record for an id
+        consent set ID            records what a person agreed to, in place of earlier decisions: --level, --grant, --deny
+        consent withdraw ID       denies everything, or only --purposes
+        consent tie ID ID…        records that the ids belong to one person: a decision for one of them applies to all
+        consent untie ID          removes the ties of an id
+        consent export            lists each id, hashed, with what applies to it; with --history, each decision
+        consent import FILE       imports lines of an export, or of a list with raw ids; - is standard input
+        consent receipts [ID]     shows what withdrawals destroyed, where and when, and how many events were in flight
+        consent clock             shows if the clock is behind the newest record, so that records do not count; --believe trusts the clock
+        consent subject ID        prints everything that the router itself holds about a person, one JSON object per line with its place
+        consent stats             counts the ids and the decisions
+        With -, the ids are read from standard input, one per line. Everyone who can list processes can see ids on the command line,
+        and shells keep them in their history.
+        A running router carries out the request at once, by its own configuration. Without one, the command does it by the file that
+        --config names.
+        """,
+    argument: "ACTION",
+    rest: ["ID"],
+    repeats: true,
+    options: [
+        configOption, stateOption,
+        Option(name: "--level", value: "LEVEL", about: "the level that was agreed to (set)"),
+        Option(name: "--grant", value: "PURPOSES", about: "the granted purposes, separated by commas (set)"),
+        Option(name: "--deny", value: "PURPOSES", about: "the denied purposes, whatever the level (set)"),
+        Option(name: "--version", value: "VERSION", about: "the version of the text that was agreed to (set)"),
+        Option(
+            name: "--at", value: "TIME",
+            about: "when it was decided, such as 2026-11-21T10:30:00Z; default: now (set; import, for lines without a time)"),
+        Option(name: "--purposes", value: "PURPOSES", about: "withdraw only these purposes, separated by commas (withdraw)"),
+        Option(name: "--format", value: "FORMAT", about: "ndjson (default) or csv (export, import)"),
+        Option(name: "--believe", about: "the clock is right: records from the future count as made now (clock)"),
+        Option(name: "--history", about: "list each decision, one per line (export)"),
+        Option(name: "--json", about: "one JSON object, for machines (all but export and subject)"),
+    ],
+    run: { arguments in
+        let request = try request(arguments)
+        let isReading = [.get, .export, .stats, .receipts, .clock, .subject].contains(request.action)
+        let input = request.action == .import ? try ConsentInput(arguments.rest[0]) : nil
+        let client = try LedgerClient(arguments, makes: !isReading)
+        defer { client.close() }
+        do {
+            switch request.action {
+            case .export, .subject: try export(request, client)
+            case .import: return try ConsentImporting(request, client: client, input: input!).run()
+            default: try Console.show(String(decoding: try client.ask(request), as: UTF8.self))
+            }
+        } catch let refusal as ConsentRefusal {
+            Console.say(refusal.message)
+            return ExitCode.invalidInput
+        }
+        return ExitCode.delivered
+    })
+
+private func request(_ arguments: Arguments) throws(UsageFault) -> LedgerRequest {
+    let actions = LedgerRequest.Action.allCases.map(\.rawValue)
+    let listed = actions.dropLast().joined(separator: ", ") + " or " + actions.last!
+    guard let word = arguments.argument else { throw UsageFault("expected \(listed); see switchyard consent --help") }
+    guard let action = LedgerRequest.Action(rawValue: word) else {
+        let near = nearest(to: word, among: actions).map { ", did you mean \($0)?" } ?? ","
+        throw UsageFault("unknown action '\(word)'\(near) expected \(listed); see switchyard consent --help")
+    }
+    var values: [String: String] = [:]
+    for (option, value) in arguments.values where option != configOption.name && option != stateOption.name {
+        let member = String(option.dropFirst(2))
+        guard action.members.contains(member) else { throw UsageFault("consent \(word) takes no \(option)") }
+        values[member] = value
+    }
+    guard action != .import else {
+        guard arguments.rest.count == 1 else { throw UsageFault("consent import takes one FILE, or - for standard input") }
+        return LedgerRequest(action, values)
+    }
+    let request = LedgerRequest(action, ids: arguments.rest == ["-"] ? try idsOfInput() : arguments.rest, values)
+    do throws(ConsentRefusal) {
+        try request.checkIDs()
+    } catch {
+        throw UsageFault("\(error.message); see switchyard consent --help")
+    }
+    return request
+}
+
+private func idsOfInput() throws(UsageFault) -> [String] {
+    guard case .success(let bytes) = Loading.input("-", most: 1 << 20), let text = String(validating: bytes, as: UTF8.self) else {
+        throw UsageFault("the ids on standard input cannot be read: expected UTF-8, one per line")
+    }
+    return text.split(whereSeparator: \.isNewline).map(String.init)
+}
+
+private func export(_ request: LedgerRequest, _ client: LedgerClient) throws {
+    var request = request
+    while true {
+        let answer = try client.ask(request)
+        let head = answer.prefix { $0 != 0x0a }
+        let text = Array(answer.dropFirst(head.count + 1))
+        try text.withUnsafeBytes { (bytes) throws in try writeAll(1, bytes) }
+        if head.isEmpty { return }
+        request.values["after"] = String(decoding: head, as: UTF8.self)
+    }
+}

@@ -1,0 +1,135 @@
+// A request to a ledger, as the command sends it to the process that has the ledger: a form, which curl can write too. Ids are only in the
+// body, since others may see paths and queries. This file does no input or output.
+
+internal import Platform
+
+struct LedgerRequest: Sendable, Equatable {
+    enum Action: String, CaseIterable, Sendable {
+        case get, set, withdraw, tie, untie, export, `import`, stats, receipts, clock, subject
+
+        static let path = "/consent/"
+        var path: String { Action.path + rawValue }
+
+        /// The number of ids that the action takes.
+        var ids: ClosedRange<Int> {
+            switch self {
+            case .get, .set, .withdraw, .untie, .subject: 1...1
+            case .tie: 2...1000
+            case .receipts: 0...1
+            case .export, .import, .stats, .clock: 0...0
+            }
+        }
+
+        /// The other members that the action takes. The command has an option of the same name for each.
+        var members: [String] {
+            switch self {
+            case .get, .tie, .untie, .stats, .receipts: ["json"]
+            case .clock: ["believe", "json"]
+            case .subject: []
+            case .set: ["level", "grant", "deny", "version", "at", "json"]
+            case .withdraw: ["purposes", "json"]
+            case .export: ["format", "history"]
+            case .import: ["format", "at", "json"]
+            }
+        }
+
+        /// The members that the command adds itself. They are not options.
+        var inner: [String] {
+            switch self {
+            case .export, .subject: ["after"]
+            case .import: ["session", "end"]
+            default: []
+            }
+        }
+    }
+
+    var action: Action
+    var ids: [String] = []
+    var values: [String: String] = [:]
+
+    /// Returns the names in a list separated by commas, or nil if the member is missing.
+    func list(_ member: String) -> [String]? {
+        values[member].map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
+    }
+
+    // MARK: - As a form
+
+    var form: String {
+        (ids.map { ("id", $0) } + values.sorted { $0.key < $1.key }).map { "\($0.0)=\(LedgerRequest.encoded($0.1))" }
+            .joined(separator: "&")
+    }
+
+    init(_ action: Action, ids: [String] = [], _ values: [String: String] = [:]) {
+        self.action = action
+        self.ids = ids
+        self.values = values
+    }
+
+    init(_ action: Action, form: [UInt8]) throws(ConsentRefusal) {
+        self.action = action
+        for pair in form.split(separator: UInt8(ascii: "&")) {
+            let halves = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = LedgerRequest.decoded(halves[0]), let value = LedgerRequest.decoded(halves.count > 1 ? halves[1] : []) else {
+                throw ConsentRefusal(400, "expected a form such as id=u1&level=standard, in UTF-8")
+            }
+            if name == "id" {
+                ids.append(value)
+            } else if action.members.contains(name) || action.inner.contains(name), values[name] == nil {
+                values[name] = value
+            } else {
+                let known = (action.ids.upperBound > 0 ? ["id"] : []) + action.members
+                throw ConsentRefusal(400, "\(action.rawValue) takes \(known.joined(separator: ", ")), each once, and nothing else")
+            }
+        }
+        try checkIDs()
+    }
+
+    func checkIDs() throws(ConsentRefusal) {
+        guard action.ids.contains(ids.count) else {
+            let wanted = action == .tie ? "two ids or more" : action.ids.upperBound == 0 ? "no id" : "one id"
+            throw ConsentRefusal(400, "\(action.rawValue) takes \(wanted), was given \(ids.count)")
+        }
+        guard !ids.contains("") else { throw ConsentRefusal(400, "an id is empty") }
+        guard Set(ids).count == ids.count else { throw ConsentRefusal(400, "an id was given twice") }
+    }
+
+    private static func encoded(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        let digits = Array("0123456789abcdef".utf8)
+        for byte in text.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f: bytes.append(byte)
+            default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func decoded(_ text: ArraySlice<UInt8>) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "+"): bytes.append(0x20)
+            case UInt8(ascii: "%"):
+                let digits = String(decoding: rest.prefix(2), as: UTF8.self)
+                guard digits.utf8.count == 2, !digits.hasPrefix("+"), let value = UInt8(digits, radix: 16) else { return nil }
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            default: bytes.append(byte)
+            }
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
+
+/// Why a request was not carried out, as an HTTP status and as a message for a person.
+struct ConsentRefusal: Error, Equatable {
+    /// 400 or 404 if the request is invalid, 409 if the ledger does not allow it, 422 if no ledger is kept, 500 or 503 if it failed.
+    var status: Int
+    var message: String
+    init(_ status: Int, _ message: String) {
+        self.status = status
+        self.message = message
+    }
+}

@@ -1,0 +1,235 @@
+// Answers requests to a ledger, both for the command and for a router at its control socket. A change takes effect before the answer is
+// sent. No answer and no message repeats the id of a request, except in the events that `subject` returns.
+
+internal import ConsentGate
+public import Control
+internal import Document
+internal import Events
+public import Ledger
+public import Plans
+internal import Platform
+public import Withdrawal
+
+/// A ledger that a running router uses, or one that no router has.
+public enum ConsentLedger: Sendable {
+    case running(Registry, Withdrawals)
+    case resting(LedgerFile)
+
+    func use<R: Sendable>(
+        _ body: @Sendable (LedgerFile) throws(StorageFault) -> (R, [LedgerChange])
+    ) throws(ConsentRefusal) -> R {
+        do throws(StorageFault) {
+            return switch self {
+            case .running(let registry, _): try registry.use(body)
+            case .resting(let file): try body(file).0
+            }
+        } catch {
+            throw ConsentRefusal(500, error.description)
+        }
+    }
+
+    /// The origin of decisions that are recorded through this service.
+    var origin: String { if case .running = self { "socket" } else { "command" } }
+}
+
+public struct LedgerService: Sendable {
+    /// The beginning of the paths of all requests.
+    public static let path = LedgerRequest.Action.path
+
+    private let ledger: ConsentLedger
+    private let imports: ConsentImports
+    private let folder: String
+
+    /// How to configure a ledger if none is kept.
+    public static let advice = #"""
+        no ledger is kept; add "ledger": "ids" to its consent section, and a secret of that name to "keys", such as \#
+        "ids": "${file:/etc/switchyard/ids.key}"
+        """#
+
+    /// The maximum number of ids in one answer of `export`. Other requests are served between two answers.
+    private static let page = 5000
+
+    /// `folder` is the state folder of the ledger.
+    public init(_ ledger: ConsentLedger, folder: String) {
+        self.ledger = ledger
+        self.folder = folder
+        imports = ConsentImports(ledger)
+    }
+
+    /// Answers a request, by the levels and purposes of the plan.
+    public func answer(_ request: Request, by plan: Plan) -> Response {
+        do throws(ConsentRefusal) {
+            let known = LedgerRequest.Action.allCases
+            guard let action = known.first(where: { $0.path == request.path }) else {
+                throw ConsentRefusal(404, "unknown path, expected \(known.map(\.path).joined(separator: ", "))")
+            }
+            let names = ConsentNames(plan)
+            if action == .import {
+                return try imports.take(request.body, request: try LedgerRequest(action, form: Array(request.query.utf8)), names: names)
+            }
+            return try answer(try LedgerRequest(action, form: request.body), names: names, plan: plan)
+        } catch {
+            return .fault(error.status, error.message)
+        }
+    }
+
+    private func answer(_ request: LedgerRequest, names: ConsentNames, plan: Plan) throws(ConsentRefusal) -> Response {
+        let ids = request.ids.map { LedgerID($0) }
+        switch request.action {
+        case .get:
+            let entry = try ledger.use { (file) throws(StorageFault) in (try file.get(ids[0]), []) }
+            return shown(request, json: entry.json) { entry.text }
+        case .stats:
+            let summary = try ledger.use { (file) throws(StorageFault) in (try file.summary(), []) }
+            return shown(request, json: summary.json) { summary.text }
+        case .receipts:
+            let receipts = try ledger.use { (file) throws(StorageFault) in
+                guard let id = ids.first else { return (try file.receipts(), []) }
+                return (try file.receipts(of: id), [])
+            }
+            return shown(request, json: receipts.json) { receipts.text }
+        case .set: return try set(ids[0], request: request, names: names)
+        case .withdraw: return try withdraw(ids[0], request: request, names: names)
+        case .tie: return try tie(ids, request)
+        case .untie:
+            let isDone = try ledger.use { (file) throws(StorageFault) in
+                let isTied = try file.person(of: ids[0]).count > 1
+                return (isTied, try file.untie(ids[0]))
+            }
+            return shown(request, json: #"{"untied":\#(isDone)}"#) { isDone ? "the id is not tied any more\n" : "the id was not tied\n" }
+        case .export: return try export(request)
+        case .import: throw ConsentRefusal(400, "an import comes in pieces")
+        case .clock: return try clock(request)
+        case .subject:
+            var inquiry = try SubjectInquiry(ids[0], ledger, folder: folder, by: plan)
+            let lines = try inquiry.answer(after: request.values["after"])
+            return Response(200, type: "text/plain; charset=utf-8", lines)
+        }
+    }
+
+    /// Reports if the clock is behind the last write. If the request says so, the clock is trusted first.
+    private func clock(_ request: LedgerRequest) throws(ConsentRefusal) -> Response {
+        let isBelieved = request.values["believe"] != nil
+        let clock = try ledger.use { (file) throws(StorageFault) in
+            let wasBehind = file.isClockBehind
+            if isBelieved { try file.believeClock() }
+            return (LedgerClock(wasBehind: wasBehind, isBehind: file.isClockBehind, lastWritten: file.lastWritten), [])
+        }
+        return shown(request, json: clock.json) { clock.text }
+    }
+
+    // MARK: - Writing
+
+    private func set(_ id: LedgerID, request: LedgerRequest, names: ConsentNames) throws(ConsentRefusal) -> Response {
+        let granted = try names.purposes(request.list("grant") ?? [], of: "grant")
+        let denied = try names.purposes(request.list("deny") ?? [], of: "deny")
+        if let level = request.values["level"] { try names.checkLevel(level) }
+        guard request.values["level"] != nil || !granted.isEmpty || !denied.isEmpty else {
+            throw ConsentRefusal(400, "set has nothing to record: expected level, grant or deny")
+        }
+        if let both = granted.first(where: denied.contains) {
+            throw ConsentRefusal(400, "'\(names.shown(both))' is both granted and denied")
+        }
+        let terms = ConsentTerms(level: request.values["level"], granted: granted, denied: denied, version: request.values["version"])
+        let decided = try request.time
+        return try decision(request) { (file, origin) throws(StorageFault) in
+            try file.set(id, terms, decided: decided, origin: origin)
+        }
+    }
+
+    private func withdraw(_ id: LedgerID, request: LedgerRequest, names: ConsentNames) throws(ConsentRefusal) -> Response {
+        let purposes = try request.list("purposes").map { (list) throws(ConsentRefusal) in try names.purposes(list, of: "purposes") }
+        guard case .running(_, let withdrawals) = ledger else {
+            return try decision(request) { (file, origin) throws(StorageFault) in
+                let outcome = try file.withdraw(id, purposes: purposes, origin: origin)
+                // The next router that starts with this folder destroys the waiting events.
+                if outcome.holds { _ = try file.beginReceipt(of: id, purposes: purposes, origin: origin) }
+                return outcome
+            }
+        }
+        do throws(StorageFault) {
+            let (holds, receipt) = try withdrawals.withdraw(id, purposes: purposes, origin: ledger.origin)
+            return decided(request, holds: holds, receipt: receipt)
+        } catch {
+            throw ConsentRefusal(500, error.description)
+        }
+    }
+
+    private func decision(
+        _ request: LedgerRequest, _ body: @Sendable (LedgerFile, String) throws(StorageFault) -> LedgerOutcome
+    ) throws(ConsentRefusal) -> Response {
+        let origin = ledger.origin
+        let outcome = try ledger.use { (file) throws(StorageFault) in
+            let outcome = try body(file, origin)
+            return (outcome, outcome.changes)
+        }
+        return decided(request, holds: outcome.holds)
+    }
+
+    private func decided(_ request: LedgerRequest, holds: Bool, receipt: Int64? = nil) -> Response {
+        let number = receipt.map { #","receipt":\#($0)"# } ?? ""
+        return shown(request, json: #"{"holds":\#(holds)\#(number)}"#) {
+            let more = receipt.map { "; receipt \($0) will show how many waiting events were destroyed" } ?? ""
+            return holds ? "it is on record\(more)\n" : "it is only in the history, since a later decision is on record\n"
+        }
+    }
+
+    private func tie(_ ids: [LedgerID], _ request: LedgerRequest) throws(ConsentRefusal) -> Response {
+        let refusal: String? = try ledger.use { (file) throws(StorageFault) in
+            switch try file.tie(ids) {
+            case .tied(let changes): (nil, changes)
+            case .refused(let message): (message, [])
+            }
+        }
+        if let refusal { throw ConsentRefusal(409, "this \(refusal)") }
+        return shown(request, json: #"{"tied":true}"#) { "the ids are tied: a decision for one of them applies to all\n" }
+    }
+
+    // MARK: - Export
+
+    /// Returns a page of the export. Its first line has the number after which the next page begins. The line is empty on the last page.
+    private func export(_ request: LedgerRequest) throws(ConsentRefusal) -> Response {
+        var options = LedgerFile.ExportOptions()
+        options.format = try request.format
+        options.hasHistory = request.values["history"] != nil
+        options.most = LedgerService.page
+        if let text = request.values["after"] {
+            guard let after = Int64(text), after >= 0 else { throw ConsentRefusal(400, "after must be the number from an earlier answer") }
+            options.after = after
+        }
+        let wanted = options
+        let (next, text) = try ledger.use { (file) throws(StorageFault) in
+            var text: [UInt8] = []
+            let next = try file.export(wanted) { text += $0 }
+            return ((next, text), [])
+        }
+        return Response(200, type: "text/plain; charset=utf-8", Array("\(next.map { String($0) } ?? "")\n".utf8) + text)
+    }
+
+    private func shown(_ request: LedgerRequest, json: String, text: () -> String) -> Response {
+        request.values["json"] != nil ? Response(200, json + "\n") : Response(200, type: "text/plain; charset=utf-8", text())
+    }
+}
+
+extension LedgerRequest {
+    var format: LedgerFormat {
+        get throws(ConsentRefusal) {
+            guard let text = values["format"] else { return .ndjson }
+            guard let format = LedgerFormat(rawValue: text) else {
+                throw ConsentRefusal(400, "format must be \(LedgerFormat.allCases.map(\.rawValue).joined(separator: " or "))")
+            }
+            return format
+        }
+    }
+
+    /// The time of the decision, in nanoseconds since 1970. It is nil for now.
+    var time: Int64? {
+        get throws(ConsentRefusal) {
+            guard let text = values["at"] else { return nil }
+            guard let time = Array(text.utf8).withUnsafeBufferPointer({ Times.parse($0) }) else {
+                throw ConsentRefusal(400, "at must be a time such as 2026-11-21T10:30:00Z")
+            }
+            return time
+        }
+    }
+}

@@ -1,0 +1,82 @@
+// Renders an explanation as JSON, and for a person as text of 80 columns: each route with its stages and the event as it is delivered.
+
+internal import Explaining
+internal import Platform
+internal import Terminal
+
+extension Explanation {
+    /// The explanation as one object on one line.
+    var json: String {
+        let parts = routes.map { route in
+            let stage = route.outcome == .admitted ? nil : route.decisions.last?.stage.rawValue
+            let members = [
+                ("name", jsonQuoted(route.name)), ("verdict", jsonQuoted(route.outcome.rawValue)),
+                ("stage", stage.map(jsonQuoted) ?? "null"), ("reason", jsonQuoted(route.reason)), ("event", route.event ?? "null"),
+                ("to", "[\(route.to.map(jsonQuoted).joined(separator: ","))]"), ("found", route.foundJSON), ("errors", route.errorsJSON),
+            ]
+            return "{" + members.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}"
+        }
+        func list(_ texts: [String]) -> String { "[\(texts.map(jsonQuoted).joined(separator: ","))]" }
+        let made = emitted.map { ",\"emits\":\(list($0)),\"emit_errors\":\(list(emitErrors))" } ?? ""
+        return "{\"routes\":[\(parts.joined(separator: ","))]\(made)}"
+    }
+
+    func text(_ style: Style) -> String {
+        if let fault {
+            let names = routes.map { printable($0.name) }.joined(separator: ", ")
+            return "\(style.bad("rejected"))  \(fault)\n" + wrapped("No route sees it: \(names)", indent: 0)
+        }
+        let names = (emitted ?? []).map { printable($0) }.joined(separator: ", ")
+        let lines = (names.isEmpty ? [] : ["emits \(names)"]) + emitErrors.map { "makes no event, since \($0)" }
+        let made = lines.isEmpty ? "" : "\n" + lines.map { wrapped($0, indent: 0) }.joined()
+        return routes.map { $0.text(style) }.joined(separator: "\n") + made
+    }
+}
+
+extension Explanation.Route {
+    fileprivate var foundJSON: String { "{" + found.map { "\(jsonQuoted($0.kind)):\($0.count)" }.joined(separator: ",") + "}" }
+
+    fileprivate var errorsJSON: String {
+        let errors = errors.map { "{\"member\":\(jsonQuoted($0.member)),\"error\":\(jsonQuoted($0.error))}" }
+        return "[" + errors.joined(separator: ",") + "]"
+    }
+
+    fileprivate func text(_ style: Style) -> String {
+        let verdict = outcome.rawValue.split(separator: "_").joined(separator: " ")
+        let arrow = to.isEmpty ? "" : " → " + to.map { printable($0) }.joined(separator: ", ")
+        var text = "\(style.strong(printable(name)))  \(outcome == .admitted ? style.good(verdict) : style.bad(verdict))\(arrow)\n"
+        for decision in decisions { text += row(decision.stage.rawValue, text: wrapped(decision.why, indent: labelWidth), style: style) }
+        if let event {
+            let lines = JSONLayout.lines(event, width: columnsOfText - labelWidth).map {
+                String(repeating: " ", count: labelWidth) + $0 + "\n"
+            }
+            text += row("event", text: lines.joined(), style: style)
+        }
+        return text
+    }
+
+    /// Returns a row with a label. The label replaces the indentation of the first line of `text`.
+    private func row(_ label: String, text: String, style: Style) -> String {
+        assert(2 + label.count <= labelWidth, "a label is longer than its place")
+        return "  " + style.faint(label) + text.dropFirst(2 + label.count)
+    }
+}
+
+private let columnsOfText = 80
+/// The width of the labels. The longest stage is "transform".
+private let labelWidth = 13
+
+/// Breaks the text at spaces. Every line is indented.
+private func wrapped(_ text: String, indent: Int) -> String {
+    let margin = String(repeating: " ", count: indent)
+    var lines: [String] = []
+    var line = ""
+    for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+        if !line.isEmpty, indent + line.count + 1 + word.count > columnsOfText {
+            lines.append(line)
+            line = ""
+        }
+        line += line.isEmpty ? String(word) : " " + word
+    }
+    return (lines + [line]).map { margin + $0 + "\n" }.joined()
+}

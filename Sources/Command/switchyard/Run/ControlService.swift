@@ -1,0 +1,83 @@
+// Answers requests about a running router: its health, metrics and status. On the control socket, which only its owner can use, it also
+// answers reloads and requests to the ledger. It never does so at the address of `admin`.
+
+internal import ConsentCommands
+internal import Control
+internal import InspectCommands
+internal import Platform
+internal import Router
+internal import Terminal
+
+struct ControlService: Sendable {
+    let router: Router
+    let listeners: Listeners
+    let reloader: Reloader
+    let folder: String
+    let started: Int64
+    /// It is nil if no ledger is kept.
+    let consent: LedgerService?
+
+    private enum Page: String, CaseIterable {
+        case healthz, readyz, metrics, status, reload
+        /// All paths below `/consent/`.
+        case consent
+
+        var method: String { self == .reload || self == .consent ? "POST" : "GET" }
+
+        func isMeant(by path: String) -> Bool {
+            self == .consent ? path.hasPrefix(LedgerService.path) : path == "/" + rawValue
+        }
+    }
+
+    /// Answers a request at the control socket.
+    func answer(_ request: Request, _ done: @escaping @Sendable (Response) -> Void) { answer(request, pages: Page.allCases, done: done) }
+
+    /// Answers a request at the address of `admin`, which others may reach. Only GET is allowed.
+    func answerLooking(_ request: Request, _ done: @escaping @Sendable (Response) -> Void) {
+        answer(request, pages: Page.allCases.filter { $0.method == "GET" }, done: done)
+    }
+
+    private func answer(_ request: Request, pages: [Page], done: @escaping @Sendable (Response) -> Void) {
+        guard let page = pages.first(where: { $0.isMeant(by: request.path) }) else {
+            let known = pages.map { "\($0.method) /\($0.rawValue)\($0 == .consent ? "/…" : "")" }.joined(separator: ", ")
+            return done(.fault(404, "unknown path, expected \(known)"))
+        }
+        guard request.method == page.method else {
+            var response = Response.fault(405, "\(request.path) needs \(page.method)")
+            response.allow = page.method
+            return done(response)
+        }
+        // Use another thread: a disk or a module may be slow, and the thread of the socket must serve other clients.
+        Thread.start("control \(request.path)") { done(response(page, request)) }.detach()
+    }
+
+    private func response(_ page: Page, _ request: Request) -> Response {
+        switch page {
+        case .healthz: health(router.health)
+        case .readyz: health(router.readiness)
+        case .metrics:
+            Response(200, type: "text/plain; version=0.0.4; charset=utf-8", Metrics.text(router.status, listeners.status, started: started))
+        case .status: status(request.query)
+        case .reload: reload()
+        case .consent:
+            consent?.answer(request, by: router.plan) ?? .fault(422, "\(reloader.file): \(LedgerService.advice)")
+        }
+    }
+
+    private func health(_ health: Health) -> Response {
+        if health.isGood { return Response(200, type: "text/plain; charset=utf-8", "ok\n") }
+        return .fault(503, health.troubles.joined(separator: "\n"))
+    }
+
+    private func status(_ query: String) -> Response {
+        let report = StatusReport(router, listeners.status, folder: folder, configuration: reloader.file, started: started)
+        let options = query.split(separator: "&")
+        guard options.contains("format=text") else { return Response(200, report.json) }
+        return Response(200, type: "text/plain; charset=utf-8", report.text(Style(isColoured: options.contains("colour=1"))))
+    }
+
+    private func reload() -> Response {
+        let outcome = reloader.reload()
+        return Response(outcome.isGood ? 200 : 422, type: "text/plain; charset=utf-8", outcome.lines.map { $0 + "\n" }.joined())
+    }
+}

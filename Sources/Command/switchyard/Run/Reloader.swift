@@ -1,0 +1,106 @@
+// Reads the configuration again and gives it to the running router. The whole new file is checked first, including its modules. If it is
+// wrong, nothing changes. Only one reload runs at a time.
+
+internal import Delivery
+internal import Plans
+internal import Platform
+internal import PluginHost
+internal import Router
+internal import Startup
+internal import Terminal
+
+final class Reloader: Sendable {
+    struct Outcome: Sendable {
+        var isGood: Bool
+        var lines: [String]
+    }
+
+    let file: String
+    private let http: ListenAddress?
+    private let folders: ModuleFolders
+    private let router: Router
+    private let storage: Storage
+    private let masks: Masks
+    private let say: @Sendable (String) -> Void
+    /// True while a reload runs.
+    private let isBusy = Monitor(false)
+
+    init(
+        _ file: String, http: ListenAddress?, folders: ModuleFolders, router: Router, storage: Storage, masks: Masks,
+        say: @escaping @Sendable (String) -> Void
+    ) {
+        self.file = file
+        self.http = http
+        self.folders = folders
+        self.router = router
+        self.storage = storage
+        self.masks = masks
+        self.say = say
+    }
+
+    /// Reloads, and reports the result on standard error.
+    @discardableResult
+    func reload() -> Outcome {
+        isBusy.waitUntilReady { isBusy -> Readiness<Void> in
+            if isBusy { return .notBefore(nil) }
+            isBusy = true
+            return .ready(())
+        }
+        defer {
+            isBusy.withLock { $0 = false }
+            isBusy.wake()
+        }
+        let outcome = attempt()
+        if outcome.isGood {
+            for line in outcome.lines { say(line) }
+        } else {
+            Console.report(outcome.lines.map(masks.masked))
+            say("\(printable(file)) was not loaded; the router keeps its old configuration")
+        }
+        return outcome
+    }
+
+    private func attempt() -> Outcome {
+        do {
+            let plan = try Loading.runnable(file, folders, http: http)
+            masks.add(plan.hidden)
+            let changes = try router.changes(to: plan)
+            if storage.path == nil, plan.keepsState {
+                throw ReloadRefusal(["a queue on disk needs a state folder, which the router claims at its start; restart the router"])
+            }
+            var made: [Int: Outlet] = [:]
+            do {
+                made = try Outlets.make(plan, only: changes.wanted, folders, say: say).mapValues(\.outlet)
+                router.release(changes, of: plan)
+                for index in changes.wanted where changes.providers[index] == .added {
+                    try storage.open(for: plan.providers[index], into: &made[index]!, say: say)
+                }
+                try router.adopt(plan, changes, outlets: made)
+            } catch {
+                for (index, outlet) in made.sorted(by: { $0.key < $1.key }) { router.discard(outlet, of: plan.providers[index].name) }
+                throw error
+            }
+            return Outcome(isGood: true, lines: [summary(plan, changes)])
+        } catch let failure as ConfigurationFailure {
+            return Outcome(isGood: false, lines: failure.lines)
+        } catch let refusal as ReloadRefusal {
+            return Outcome(isGood: false, lines: refusal.lines.map { "\(printable(file)): \($0)" })
+        } catch let failure as StateFailure {
+            return Outcome(isGood: false, lines: [failure.message])
+        } catch {
+            return Outcome(isGood: false, lines: ["\(printable(file)): \(error)"])
+        }
+    }
+
+    private func summary(_ plan: Plan, _ changes: PlanChanges) -> String {
+        func names(_ change: (PlanChanges.Change) -> Bool) -> [String] {
+            plan.providers.indices.filter { change(changes.providers[$0]) }.map { plan.providers[$0].name }
+        }
+        let parts = [
+            ("kept", names { if case .kept = $0 { true } else { false } }), ("changed", names { $0 == .changed }),
+            ("added", names { $0 == .added }), ("removed", changes.removed),
+        ]
+        let named = parts.filter { !$0.1.isEmpty }.map { "\($0.0) \($0.1.joined(separator: ", "))" }
+        return "\(printable(file)) was loaded: \(named.joined(separator: "; "))"
+    }
+}

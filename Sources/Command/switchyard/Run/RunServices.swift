@@ -1,0 +1,69 @@
+// What runs beside the router of a run: its sources besides standard input, the reload, and the servers that answer requests about it.
+
+internal import ConsentCommands
+internal import Control
+internal import Plans
+internal import Platform
+internal import PluginHost
+internal import Router
+internal import Startup
+
+struct RunServices {
+    private let router: Router
+    private let listeners: Listeners
+    private let followers: Followers
+    private let reloader: Reloader
+    private let service: ControlService
+    private var stateWatch: StateWatch?
+    private var servers: ControlServers?
+
+    /// `started` is the time at which the program was started, in nanoseconds since 1970.
+    init(
+        _ router: Router, of plan: Plan, options: RouterOptions, settings: RunSettings, folders: ModuleFolders, storage: Storage,
+        masks: Masks, started: Int64, say: @escaping @Sendable (String) -> Void
+    ) throws {
+        self.router = router
+        listeners = Listeners(plan, router, watchdog: options.watchdog)
+        followers = try Followers(plan, router, folder: storage.path, say: say)
+        reloader = Reloader(
+            settings.file, http: settings.http, folders: folders, router: router, storage: storage, masks: masks, say: say)
+        let ledger = options.registry.flatMap { registry in router.withdrawals.map { ConsentLedger.running(registry, $0) } }
+        service = ControlService(
+            router: router, listeners: listeners, reloader: reloader, folder: settings.folder, started: started,
+            consent: ledger.map { LedgerService($0, folder: settings.folder) })
+    }
+
+    /// Starts everything. `watch` reports changes of the configuration file. It is nil without `--watch`.
+    mutating func start(
+        _ plan: Plan, watch: FileWatch?, storage: Storage, say: @escaping @Sendable (String) -> Void
+    ) throws {
+        let (reloader, listeners, followers) = (reloader, listeners, followers)
+        Signals.serve(
+            router,
+            ending: {
+                listeners.quiesce()
+                followers.quiesce()
+            }, reload: { reloader.reload() }, say: say)
+        ModuleExits.end(router, within: plan.shutdown.deadline, say: say)
+        try listeners.start(say: say)
+        followers.start()
+        watch?.start { reloader.reload() }
+        stateWatch = storage.watch(router, say: say)
+        // Do this last: a client that gets an answer may send signals.
+        servers = try ControlServers(plan, service, folder: storage.path, say: say)
+        stateWatch?.start()
+        ServiceManager.notify("READY=1")
+    }
+
+    /// Stops everything but the servers, after the router has ended. Waits for answers that are still to be sent.
+    func stop() {
+        stateWatch?.end()
+        ServiceManager.notify("STOPPING=1")
+        listeners.stop()
+        followers.stop()
+        Signals.settle()
+    }
+
+    /// Closes the servers. It is called after the result of the run was reported.
+    func close() { servers?.close() }
+}

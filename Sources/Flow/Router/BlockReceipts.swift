@@ -1,0 +1,62 @@
+// Makes the receipts of blocks. When everything that came of a block is safe, its ids are stored, its lines are acknowledged, and its
+// submissions are answered.
+
+internal import Delivery
+internal import Events
+internal import Ingest
+internal import Judging
+internal import Plans
+internal import Platform
+internal import Workers
+
+struct BlockReceipts: Sendable {
+    /// The ids that have come in. It is nil if duplicates are not dropped.
+    let seen: SeenIDs?
+    private let seenFile: SeenFile?
+    private let acks: AckWriter?
+    /// The index of the source that is standard input. It is nil if there is none.
+    private let inputSource: Int?
+    /// It is nil if no answer to a duplicate can wait for its original.
+    private let watermark: Watermark?
+
+    /// `key` is the key of the hashes of ids.
+    init(_ plan: Plan, options: RouterOptions, key: [UInt8], input: RunInput, say: @escaping @Sendable (String) -> Void) {
+        seen = plan.messageID.deduplicate.map { SeenIDs($0, key: key) }
+        seenFile = plan.messageID.deduplicate.flatMap { plan in options.seen.map { SeenFile($0, most: plan.most, say: say) } }
+        if let seenFile { seen?.recall(seenFile.recall()) }
+        acks = options.acks.map { AckWriter($0, say: say) }
+        inputSource = input.inputSource
+        watermark = seen == nil || input.inbox == nil ? nil : Watermark()
+    }
+
+    /// Returns the receipt of a block, which is settled when everything that came of the block is safe. It returns nil if nobody waits for
+    /// it. If the ledger could not store the decisions of the block, neither this block nor a later one is acknowledged.
+    func receipt(for worker: borrowing Worker, isWritten: Bool) -> Receipt? {
+        let acknowledge = worker.block.source == inputSource ? acks?.next(lines: worker.lines) : nil
+        guard isWritten else { return nil }
+        let answer = Answers.make(worker.portions, worker.faults)
+        let sightings = worker.sightings
+        // If duplicates are dropped, a block alone does not say that it is safe: the original may still be on its way in another block.
+        let block = watermark?.enter()
+        guard acknowledge != nil || answer != nil || block != nil || seenFile != nil && !sightings.isEmpty else { return nil }
+        let hasDuplicates = worker.tally.duplicates > 0
+        return Receipt { [seenFile, watermark] in
+            // An id is stored for the next run only when its event is safe. Otherwise, after a crash, the event could be lost: the next run
+            // would drop it as a duplicate.
+            seenFile?.append(sightings)
+            acknowledge?()
+            guard let watermark, let block, hasDuplicates else {
+                answer?()
+                if let block { watermark?.settle(block) }
+                return
+            }
+            watermark.settle(block, then: answer)
+        }
+    }
+
+    /// Makes the ids of a block that is given back count as not seen.
+    func forget(_ worker: borrowing Worker) { seen?.forget(worker.sightings) }
+
+    /// Waits until all safe lines are acknowledged, but not longer than the deadline.
+    func close(by deadline: Instant, _ clock: Clock) { acks?.close(by: deadline, clock) }
+}

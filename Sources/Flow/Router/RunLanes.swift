@@ -1,0 +1,45 @@
+// The lanes of a run with what they share: the dead letters, and the generations that own them.
+
+internal import Admission
+internal import ConsentGate
+internal import Delivery
+internal import Generations
+internal import Ledger
+internal import Plans
+internal import Platform
+
+struct RunLanes: Sendable {
+    let names: RunNames
+    let deadLetters: DeadLetters
+    let retention: LetterRetention
+    let factory: GenerationFactory
+    let generations: GenerationRegistry
+
+    /// Makes the lanes of the first plan. `key` is the key of the hashes of subjects.
+    init(
+        _ plan: Plan, outlets: [Outlet], options: RouterOptions, key: [UInt8], input: RunInput, loss: StateLoss,
+        say: @escaping @Sendable (String) -> Void
+    ) {
+        names = options.names ?? RunNames(plan.routes.map(\.name))
+        deadLetters = DeadLetters(
+            path: options.deadLetters, cipher: options.cipher, levels: options.levels, clock: options.clock, warn: say)
+        retention = LetterRetention(deadLetters, clock: options.clock, say: say)
+        let openLanes = OpenLanes(stop: input.stop.wakeUp, inbox: input.inbox)
+        let reporter = LaneReporter(
+            deadLetters: options.deadLetters, say: say, storeGone: { [loss] in loss.report($0) }, laneClosed: openLanes.close)
+        var random = RandomSource(seed: options.seed)
+        factory = GenerationFactory(
+            names: names, key: key, deadLetters: deadLetters, clock: options.clock, watchdog: options.watchdog, seed: random.next(),
+            records: options.registry?.records, levels: options.levels,
+            // Each block reports the time. The second check reports it too, since it needs the time even if no block comes in.
+            look: { [registry = options.registry, clock = options.clock] in registry?.note(time: clock.wall()) }, news: reporter.tell)
+        if let check = factory.check { deadLetters.guarded(by: check) }
+        let (factory, providers) = (factory, plan.providers)
+        let destinations = providers.indices.map { factory.destination(providers[$0], outlets[$0]) }
+        // `names` gives the routes of the first plan these numbers.
+        let first = factory.generation(1, plan: plan, destinations: destinations, routes: plan.routes.indices.map { UInt16($0) })
+        factory.settle(on: first)
+        generations = GenerationRegistry(first, openLanes: openLanes)
+        input.activity.adopt(destinations.map(\.lane))
+    }
+}
