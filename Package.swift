@@ -147,14 +147,14 @@ let package = Package(
             ["Admission", "ConsentGate", "Editing", "Sampling", "Matching", "Plans", "Expressions", "Events", "Platform"]),
         module("Editing", in: "Rules", ["Plans", "Redaction", "Expressions", "Events", "CCrypto"]),
         module("Sampling", in: "Rules", ["Matching", "Plans", "Expressions", "Events", "Platform"]),
+        // Reads routes.json, and returns a plan or all faults with their places.
+        module("Configuration", in: "Rules", ["ConsentGate", "Plans", "Document", "Redaction", "Expressions", "Events"]),
         // Compares the consent in the event and in the ledger with the consent that a route demands.
         module(
-            "ConsentGate", in: "Consent", ["Admission", "Matching", "Signals", "Configuration", "Plans", "Events", "Platform", "CPlatform"]),
+            "ConsentGate", in: "Consent", ["Admission", "Matching", "Signals", "Plans", "Events", "Platform", "CPlatform"]),
         module("Matching", in: "Rules", ["Plans", "Events"]),
         // Parcels and batches, which take only admitted events.
         module("Admission", in: "Consent", ["Events", "Platform"]),
-        // Reads routes.json, and returns a plan or all faults with their places.
-        module("Configuration", in: "Rules", ["Plans", "Document", "Redaction", "Expressions", "Events"]),
         // The plan: the validated contents of routes.json, which the other modules use.
         module("Plans", in: "Rules", ["Document", "Redaction", "Expressions", "Events"]),
         // JSON documents that people write. Each value has its place in the file.

@@ -265,7 +265,7 @@ import Testing
             if gate.signals.contains(where: { $0.level < gate.demanded }) { return nil }
             if isAssumed, case .assume(let assumed)? = plan.consent?.unknown, assumed < gate.demanded { return nil }
             // If levels have no purposes, a signal that names only purposes has the lowest level.
-            return plan.consent?.levels.last?.purposes == nil && !gate.signals.contains { $0.member == .level }
+            return plan.consent?.levels.last?.purposes == nil && !gate.signals.contains { $0.member.path == path("context.consent.level") }
                 ? nil : "nothing lowers the level"
         case .denied(.purpose):
             if gate.missing.isEmpty { return "no purpose is missing" }
@@ -317,7 +317,11 @@ import Testing
         #expect(finding.verdict == .denied(.purpose))
         #expect(finding.gate?.missing == ["analytics"])
         let signals = finding.gate?.signals ?? []
-        #expect(signals.map(\.member) == [.level, .purposes, .management, .denied, .gpc])
+        #expect(
+            signals.map(\.member.path.description) == [
+                "context.consent.level", "context.consent.purposes", "context.consentManagement",
+                "context.consentManagement.deniedConsentIds", "context.gpc",
+            ])
         #expect(signals.map(\.grants) == [true, true, false, false, false])
         #expect(signals.map(\.missing) == [[], [], [], ["analytics"], ["analytics"]])
     }

@@ -22,7 +22,7 @@ public final class ConsentSection: @unchecked Sendable {
         let store = Store()
         self.store = store
         let consent = ConsentRules(
-            section, demands: plan.routes.compactMap(\.consent), slots: ConsentRules.Members.paths.map { slot(Path(keys: $0)) ?? 0 },
+            section, demands: plan.routes.compactMap(\.consent), slots: ConsentMember.all.map { slot($0.path) ?? 0 },
             unknownSlot: section.unknownBy.flatMap { slot($0.path) } ?? 0, in: store)
         let raises = section.events.enumerated().filter { $0.element.level > 0 }.map { index, event in
             Gate.Raise(globs: Globs([event.glob], in: store), level: event.level, index: index)
@@ -46,5 +46,5 @@ public final class ConsentSection: @unchecked Sendable {
     public func demand(ofRoute index: Int) -> Demand { routes[index].demand }
 
     /// The members that carry consent. The scanner must look for them if a rule needs consent.
-    public static var paths: [Path] { ConsentRules.Members.paths.map(Path.init(keys:)) }
+    public static var paths: [Path] { ConsentMember.all.map(\.path) }
 }
