@@ -110,6 +110,7 @@ struct ConsentReader: ~Copyable {
         } else if stated.isPrivate {
             level = 0
         }
+        assert(rules.levels.indices.contains(level), "a level that the plan does not have")
         return ConsentState(kind: .known, level: level, granted: settled)
     }
 

@@ -45,6 +45,7 @@ struct ConsentRules: BitwiseCopyable {
         all.formUnion((plan.gpc ?? []).map { Array($0.utf8) })
         all.formUnion(plan.map.purposes.map { Array($0.utf8) })
         let sorted = ConsentRules.sorted(all)
+        precondition(!plan.levels.isEmpty, "a consent section has a level")
         names = store.list(sorted.map(store.text))
         width = max(1, (sorted.count + 63) / 64)
         nothing = store.list([UInt64](repeating: 0, count: width)).baseAddress!
@@ -80,7 +81,7 @@ struct ConsentRules: BitwiseCopyable {
     private static func set(_ purposes: [String], names: [[UInt8]], width: Int, store: Store) -> Purposes {
         var words = [UInt64](repeating: 0, count: width)
         for purpose in purposes {
-            let bit = names.firstIndex(of: Array(purpose.utf8))!
+            guard let bit = names.firstIndex(of: Array(purpose.utf8)) else { preconditionFailure("a purpose has no bit") }
             words[bit / 64] |= 1 << UInt64(bit % 64)
         }
         return store.list(words).baseAddress!

@@ -42,14 +42,14 @@ struct GoogleSignal: ConsentSignal {
     func read(_ event: ScannedEvent, _ reading: inout ConsentReading) {
         let slot = event.slots[google.slot]
         guard !rules.isEmpty, slot.isPresent else { return }
-        guard let mode = mode(slot, event.block, &reading) else { return reading.breaks(google) }
+        guard let mode = mode(slot, event.block, reading: &reading) else { return reading.breaks(google) }
         for rule in rules where !rule.signals.isDisjoint(with: mode.said) {
             reading.cover(purpose: rule.purpose, isGranted: rule.signals.isSubset(of: mode.granted))
         }
     }
 
     /// Returns nil if the value is not an object, or if a signal has an invalid value.
-    private func mode(_ slot: Slot, _ block: Bytes, _ reading: inout ConsentReading) -> ConsentMode? {
+    private func mode(_ slot: Slot, _ block: Bytes, reading: inout ConsentReading) -> ConsentMode? {
         guard block[Int(slot.start)] == UInt8(ascii: "{") else { return nil }
         var mode = ConsentMode()
         var p = skipSpace(block + Int(slot.start) + 1)
