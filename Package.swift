@@ -180,14 +180,14 @@ let package = Package(
             "Judging", in: "Rules",
             ["Admission", "ConsentGate", "Editing", "Sampling", "Matching", "Plans", "Expressions", "Events", "Platform"]),
         module("Sampling", in: "Rules", ["Matching", "Plans", "Expressions", "Events", "Platform"]),
+        // Reads routes.json, and returns a plan or all faults with their places.
+        module("Configuration", in: "Rules", ["ConsentGate", "Plans", "Editing", "FormReading", "Document", "Expressions", "Events"]),
         // Compares the consent in the event and in the ledger with the consent that a route demands.
         module(
-            "ConsentGate", in: "Consent", ["Admission", "Matching", "Signals", "Configuration", "Plans", "Events", "Platform", "CPlatform"]),
+            "ConsentGate", in: "Consent", ["Admission", "Matching", "Signals", "Plans", "Events", "Platform", "CPlatform"]),
         module("Matching", in: "Rules", ["Plans", "Events"]),
         // Parcels and batches, which take only admitted events.
         module("Admission", in: "Consent", ["Events", "Platform"]),
-        // Reads routes.json, and returns a plan or all faults with their places.
-        module("Configuration", in: "Rules", ["Plans", "Editing", "FormReading", "Document", "Expressions", "Events"]),
         // The plan: the validated contents of routes.json, which the other modules use.
         module("Plans", in: "Rules", ["Editing", "Document", "Expressions", "Events"]),
         // The operations of a transform: each declares its form, and carries itself out.

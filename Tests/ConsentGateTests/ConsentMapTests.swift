@@ -23,10 +23,18 @@ private func section(_ change: (inout ConsentPlan) -> Void = { _ in }) -> Consen
     return consent
 }
 
-private func tcf(_ purposes: Int..., vendor: Int? = nil, by bases: [ConsentMapPlan.Basis] = [.consent]) -> ConsentMapPlan.TCF {
-    var tcf = ConsentMapPlan.TCF()
-    (tcf.purposes, tcf.vendor, tcf.bases) = (purposes, vendor, bases)
+private func tcf(_ purposes: Int..., vendor: Int? = nil, by bases: [String]? = nil) -> ConsentMeaning {
+    var tcf = ConsentMeaning()
+    tcf.settings["purposes"] = .numbers(purposes)
+    tcf.settings["vendor"] = vendor.map { .numbers([$0]) }
+    tcf.settings["basis"] = bases.map { .words($0) }
     return tcf
+}
+
+private func words(_ words: String...) -> ConsentMeaning {
+    var meaning = ConsentMeaning()
+    meaning.words = words
+    return meaning
 }
 
 /// Returns the first letters of the granted purposes, or the reason why there are none.
@@ -44,7 +52,7 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
 @Suite struct ConsentMapTests {
     // MARK: TCF
 
-    private let analytics = section { $0.map.tcf = [.init("analytics", tcf(8)), .init("marketing", tcf(2))] }
+    private let analytics = section { $0.map["tcf"] = [.init("analytics", tcf(8)), .init("marketing", tcf(2))] }
 
     @Test("a TC string grants the purposes of the map if there is no other signal")
     func tcfGrants() {
@@ -55,14 +63,14 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
 
     @Test("every named TCF purpose must be allowed, for the named vendor and on a named basis")
     func tcfRules() {
-        func passes(_ rule: ConsentMapPlan.TCF) -> Bool {
-            granted(#"{"consent":{"tcf":"\#(some)"}}"#, section { $0.map.tcf = [.init("marketing", rule)] }) == "m"
+        func passes(_ rule: ConsentMeaning) -> Bool {
+            granted(#"{"consent":{"tcf":"\#(some)"}}"#, section { $0.map["tcf"] = [.init("marketing", rule)] }) == "m"
         }
         #expect(passes(tcf(8)) && passes(tcf(1, 7, 8)) && !passes(tcf(1, 2, 8)) && !passes(tcf(9)))
         #expect(passes(tcf(8, vendor: 3)) && !passes(tcf(8, vendor: 4)) && !passes(tcf(8, vendor: 755)))
-        #expect(passes(tcf(9, by: [.legitimateInterest])) && !passes(tcf(8, by: [.legitimateInterest])))
-        #expect(passes(tcf(8, 9, by: [.consent, .legitimateInterest])))
-        #expect(passes(tcf(9, vendor: 4, by: [.legitimateInterest])) && !passes(tcf(9, vendor: 3, by: [.legitimateInterest])))
+        #expect(passes(tcf(9, by: ["legitimate_interest"])) && !passes(tcf(8, by: ["legitimate_interest"])))
+        #expect(passes(tcf(8, 9, by: ["consent", "legitimate_interest"])))
+        #expect(passes(tcf(9, vendor: 4, by: ["legitimate_interest"])) && !passes(tcf(9, vendor: 3, by: ["legitimate_interest"])))
     }
 
     @Test("purposes that a signal does not cover stay unknown")
@@ -89,7 +97,7 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
     // MARK: GPP
 
     private let selling = section {
-        $0.map.gpp = [.init("marketing", [.sale, .sharing]), .init("analytics", [.targetedAdvertising, .sensitiveData])]
+        $0.map["gpp"] = [.init("marketing", words("sale", "sharing")), .init("analytics", words("targeted_advertising", "sensitive_data"))]
     }
 
     @Test("an opt-out of a GPP string refuses, even what is assumed, and grants nothing")
@@ -129,7 +137,7 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
     // MARK: Google's consent mode
 
     private let google = section {
-        $0.map.google = [.init("marketing", [.adStorage, .adUserData]), .init("analytics", [.analyticsStorage])]
+        $0.map["google"] = [.init("marketing", words("ad_storage", "ad_user_data")), .init("analytics", words("analytics_storage"))]
     }
 
     @Test(
@@ -174,9 +182,9 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
 
     private let everything = section {
         $0.unknown = .assume(3)
-        $0.map.tcf = [.init("analytics", tcf(8))]
-        $0.map.gpp = [.init("marketing", [.sale])]
-        $0.map.google = [.init("marketing", [.adStorage])]
+        $0.map["tcf"] = [.init("analytics", tcf(8))]
+        $0.map["gpp"] = [.init("marketing", words("sale"))]
+        $0.map["google"] = [.init("marketing", words("ad_storage"))]
     }
 
     @Test("an unmapped signal is not read, even if it is broken", arguments: [#""tcf":7"#, #""gpp":"x""#, #""google":{"ad_storage":1}"#])

@@ -72,7 +72,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
     }
 
     @Test("the signals of an event override the assumption for its region, and a refusal restricts the assumption")
-    func saidBeforeRegion() {
+    func signalsBeforeRegion() {
         let consent = section {
             $0.unknownBy = UnknownByPlan(path: Path(keys: ["context", "region"]), cases: [("US", .assume(3))])
             $0.gpc = ["research"]

@@ -24,11 +24,11 @@ private func section(_ change: (inout ConsentPlan) -> Void = { _ in }) -> Consen
 }
 
 /// Records in memory, and a gate that reads them.
-private struct Gatehouse {
+private struct RecordedGate {
     let records = ConsentRecords()
     var consent = section()
 
-    func say(_ id: String, _ terms: ConsentTerms...) {
+    func record(_ id: String, _ terms: ConsentTerms...) {
         var text = id
         let (low, high) = text.withUTF8 { SipKey(Array(0..<16)).hash128(ByteRun(base: $0.baseAddress!, count: $0.count)) }
         records.set(SubjectKey(high: high, low: low), terms)
@@ -53,8 +53,8 @@ private struct Gatehouse {
 @Suite("Consent on record") struct RecordsTests {
     @Test("consent on record admits the subject's events without signals, and no other subject's events")
     func onRecord() {
-        let gate = Gatehouse()
-        gate.say("ann", ConsentTerms(level: "standard"))
+        let gate = RecordedGate()
+        gate.record("ann", ConsentTerms(level: "standard"))
         #expect(gate.passes(#"{"userId":"ann"}"#) == ["none", "essential", "standard", "operations", "analytics"])
         #expect(gate.passes(#"{"userId":"bob"}"#) == ["none"])
         #expect(gate.verdicts(#"{"userId":"bob"}"#)[1] == .denied(.unknown))
@@ -63,8 +63,8 @@ private struct Gatehouse {
 
     @Test("the signals of an event can only restrict the consent on record")
     func narrowed() {
-        let gate = Gatehouse()
-        gate.say("ann", ConsentTerms(level: "standard"))
+        let gate = RecordedGate()
+        gate.record("ann", ConsentTerms(level: "standard"))
         func passes(_ context: String) -> [String] { gate.passes(#"{"userId":"ann","context":\#(context)}"#) }
         #expect(passes(#"{"consent":{"level":"essential"}}"#) == ["none", "essential", "operations"])
         #expect(passes(#"{"consent":{"level":"detailed"}}"#) == ["none", "essential", "standard", "operations", "analytics"])
@@ -76,45 +76,45 @@ private struct Gatehouse {
 
     @Test("the strictest record of the event's subjects holds, and consent is unknown only if all of them are unknown")
     func strictest() {
-        let gate = Gatehouse()
-        gate.say("ann", ConsentTerms(level: "detailed"))
-        gate.say("phone", ConsentTerms(level: "standard", denied: ["operations"]))
+        let gate = RecordedGate()
+        gate.record("ann", ConsentTerms(level: "detailed"))
+        gate.record("phone", ConsentTerms(level: "standard", denied: ["operations"]))
         #expect(gate.passes(#"{"userId":"ann","anonymousId":"phone"}"#) == ["none", "analytics"])
         #expect(gate.passes(#"{"userId":"ann","anonymousId":"new"}"#).contains("detailed"))
         #expect(gate.passes(#"{"userId":"new","anonymousId":"phone"}"#) == ["none", "analytics"])
-        gate.say("tied", ConsentTerms(level: "detailed"), ConsentTerms(level: "essential"))
+        gate.record("tied", ConsentTerms(level: "detailed"), ConsentTerms(level: "essential"))
         #expect(gate.passes(#"{"userId":"tied"}"#) == ["none", "essential", "operations"])
     }
 
     @Test("if levels have no purposes, the lower level of two subjects holds, and the purposes that both grant")
     func strictestLevel() {
-        var gate = Gatehouse()
+        var gate = RecordedGate()
         gate.consent = section { $0.levels = levels.map { .init(name: $0.name, purposes: nil) } }
-        gate.say("ann", ConsentTerms(level: "detailed", granted: ["analytics", "research"]))
-        gate.say("phone", ConsentTerms(level: "essential", granted: ["analytics"]))
+        gate.record("ann", ConsentTerms(level: "detailed", granted: ["analytics", "research"]))
+        gate.record("phone", ConsentTerms(level: "essential", granted: ["analytics"]))
         for line in [#"{"userId":"ann","anonymousId":"phone"}"#, #"{"userId":"phone","anonymousId":"ann"}"#] {
             #expect(gate.passes(line) == ["none", "essential", "analytics"])
         }
-        gate.say("tied", ConsentTerms(level: "essential"), ConsentTerms(level: "standard"))
+        gate.record("tied", ConsentTerms(level: "essential"), ConsentTerms(level: "standard"))
         #expect(gate.passes(#"{"userId":"tied"}"#) == ["none", "essential"])
     }
 
     @Test("the strictest of three records holds, even if the third was never compiled before")
     func third() {
-        var gate = Gatehouse()
+        var gate = RecordedGate()
         gate.consent = section { $0.subject = ["userId", "anonymousId", "groupId"].map { path($0) } }
-        gate.say("ann", .withdrawn)
-        gate.say("phone", .withdrawn)
-        gate.say("club", ConsentTerms(level: "standard"))
+        gate.record("ann", .withdrawn)
+        gate.record("phone", .withdrawn)
+        gate.record("club", ConsentTerms(level: "standard"))
         #expect(gate.passes(#"{"userId":"ann","anonymousId":"phone","groupId":"club"}"#) == ["none"])
     }
 
     @Test("a withdrawal denies every route that demands something, whatever else is stated or assumed")
     func refused() {
-        var gate = Gatehouse()
+        var gate = RecordedGate()
         gate.consent = section { $0.unknown = .assume(3) }
-        gate.say("ann", .withdrawn)
-        gate.say("phone", ConsentTerms(level: "detailed"))
+        gate.record("ann", .withdrawn)
+        gate.record("phone", ConsentTerms(level: "detailed"))
         #expect(gate.passes(#"{"userId":"ann"}"#) == ["none"])
         #expect(gate.passes(#"{"userId":"ann","anonymousId":"phone","context":{"consent":{"level":"detailed"}}}"#) == ["none"])
         #expect(gate.passes(#"{"userId":"bob"}"#).count == 7)
@@ -122,15 +122,15 @@ private struct Gatehouse {
 
     @Test("consent to an old version does not count, but its refusals do")
     func versions() {
-        var gate = Gatehouse()
+        var gate = RecordedGate()
         gate.consent = section {
             $0.minimumVersion = "2025-10"
             $0.unknown = .assume(2)
         }
-        gate.say("old", ConsentTerms(level: "detailed", version: "2025-9"))
-        gate.say("none", ConsentTerms(level: "detailed"))
-        gate.say("new", ConsentTerms(level: "detailed", version: "2025-10"))
-        gate.say("refuser", ConsentTerms(level: "detailed", denied: ["analytics"], version: "2024-1"))
+        gate.record("old", ConsentTerms(level: "detailed", version: "2025-9"))
+        gate.record("none", ConsentTerms(level: "detailed"))
+        gate.record("new", ConsentTerms(level: "detailed", version: "2025-10"))
+        gate.record("refuser", ConsentTerms(level: "detailed", denied: ["analytics"], version: "2024-1"))
         for id in ["old", "none"] { #expect(!gate.passes(#"{"userId":"\#(id)"}"#).contains("research")) }
         #expect(gate.passes(#"{"userId":"new"}"#).contains("research"))
         #expect(gate.passes(#"{"userId":"refuser"}"#) == ["none", "essential", "operations"])
@@ -138,10 +138,10 @@ private struct Gatehouse {
 
     @Test("an unknown level on record denies, and so do records that cannot be read")
     func unreadable() {
-        let gate = Gatehouse()
-        gate.say("ann", ConsentTerms(level: "of an older file"))
+        let gate = RecordedGate()
+        gate.record("ann", ConsentTerms(level: "of an older file"))
         #expect(gate.verdicts(#"{"userId":"ann"}"#)[1] == .denied(.unreadable))
-        gate.say("bob", ConsentTerms(level: "detailed"))
+        gate.record("bob", ConsentTerms(level: "detailed"))
         gate.records.isUnreadable = true
         #expect(gate.verdicts(#"{"userId":"bob"}"#)[1] == .denied(.unreadable))
         #expect(gate.verdicts(#"{"userId":"bob"}"#)[0] == .admitted)
@@ -151,8 +151,8 @@ private struct Gatehouse {
 
     @Test("a clock behind the records denies with its own reason, and routes that demand nothing still admit")
     func clock() {
-        let gate = Gatehouse()
-        gate.say("bob", ConsentTerms(level: "detailed"))
+        let gate = RecordedGate()
+        gate.record("bob", ConsentTerms(level: "detailed"))
         gate.records.isClockBehind = true
         #expect(gate.verdicts(#"{"userId":"bob"}"#)[1] == .denied(.clock))
         #expect(gate.verdicts(#"{"userId":"never seen"}"#)[1] == .denied(.clock))
@@ -181,12 +181,12 @@ private struct Gatehouse {
     @Test("the gate agrees with a simple model for random subjects and signals", arguments: 0..<rounds(20) as Range<UInt64>)
     func model(seed: UInt64) {
         var chance = Seeded(state: seed)
-        let gate = Gatehouse()
+        let gate = RecordedGate()
         let purposes = ["operations", "analytics", "research"]
         func some() -> [String] { purposes.filter { _ in Bool.random(using: &chance) } }
-        var said: [String: [ConsentTerms]] = [:]
+        var recorded: [String: [ConsentTerms]] = [:]
         for id in ["a", "b", "c", "d"] where Bool.random(using: &chance) {
-            said[id] = (0..<Int.random(in: 1...3, using: &chance)).map { _ in
+            recorded[id] = (0..<Int.random(in: 1...3, using: &chance)).map { _ in
                 Int.random(in: 0..<9, using: &chance) == 0
                     ? .withdrawn
                     : ConsentTerms(
@@ -194,7 +194,7 @@ private struct Gatehouse {
                         denied: Int.random(in: 0..<3, using: &chance) == 0 ? some() : [])
             }
         }
-        for (id, terms) in said {
+        for (id, terms) in recorded {
             gate.records.set(key(id), terms)
         }
         for _ in 0..<50 {
@@ -203,7 +203,7 @@ private struct Gatehouse {
             let signal = cap.map { #","context":{"consent":{"purposes":["# + $0.map { "\"\($0)\"" }.joined(separator: ",") + "]}}" } ?? ""
             let line = #"{"userId":"\#(ids[0])","anonymousId":"\#(ids[1])"\#(signal)}"#
 
-            let known = ids.compactMap { said[$0] }.flatMap { $0 }
+            let known = ids.compactMap { recorded[$0] }.flatMap { $0 }
             var granted = Set(purposes)
             for terms in known {
                 let ofLevel = levels.first { $0.name == terms.level }?.purposes ?? []

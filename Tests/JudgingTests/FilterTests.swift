@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test("true, false and null are compared as such")
-    func words() {
+    func constants() {
         #expect(matches("true", .bool(true)))
         #expect(!matches("false", .bool(true)))
         #expect(matches("false", .bool(false)))

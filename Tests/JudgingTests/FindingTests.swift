@@ -172,8 +172,8 @@ import Testing
                     fallen.formUnion(own.map(\.verdict))
                     made += lines.count - 1
                     erred += own.reduce(0) { $0 + errors($1) }
-                    guard let doubt = doubt(own, index, plan, before, routing.tally) else { continue }
-                    Issue.record("seed \(seed), route \(index): \(doubt)\n\(own)\n\(lines)\n\(route.transforms)")
+                    guard let contradiction = contradiction(own, index, plan, before, routing.tally) else { continue }
+                    Issue.record("seed \(seed), route \(index): \(contradiction)\n\(own)\n\(lines)\n\(route.transforms)")
                     return
                 }
             }
@@ -186,7 +186,7 @@ import Testing
     }
 
     /// Returns what contradicts the findings of a route on an event and on the events emitted for it. Returns nil if nothing does.
-    private func doubt(_ findings: [Finding], _ index: Int, _ plan: Plan, _ before: Tally, _ after: Tally) -> String? {
+    private func contradiction(_ findings: [Finding], _ index: Int, _ plan: Plan, _ before: Tally, _ after: Tally) -> String? {
         for verdict in Tally.columns
         where after[index, verdict] - before[index, verdict] != findings.count(where: { $0.verdict == verdict }) {
             return "\(verdict) was counted \(after[index, verdict] - before[index, verdict]) times"
@@ -194,7 +194,10 @@ import Testing
         let errors = findings.reduce(0) { $0 + self.errors($1) }
         if after.transformErrors(route: index) - before.transformErrors(route: index) != errors { return "the errors of the steps differ" }
         for finding in findings {
-            if let doubt = doubt(finding, plan.routes[index], plan) ?? doubt(finding, plan.routes[index].transforms) { return doubt }
+            if let contradiction = contradiction(finding, plan.routes[index], plan) ?? contradiction(finding, plan.routes[index].transforms)
+            {
+                return contradiction
+            }
         }
         return nil
     }
@@ -203,7 +206,7 @@ import Testing
         finding.steps.count { if case .erred = $0.report { true } else { false } }
     }
 
-    private func doubt(_ finding: Finding, _ transforms: [any Step]) -> String? {
+    private func contradiction(_ finding: Finding, _ transforms: [any Step]) -> String? {
         let isPast = finding.verdict == .admitted || finding.verdict == .withheld
         if !isPast { return finding.steps.isEmpty ? nil : "a step after the stage that decided" }
         if finding.steps.contains(where: { ($0.step ?? 0) >= transforms.count }) { return "a step that does not exist" }
@@ -221,7 +224,7 @@ import Testing
     }
 
     /// Returns what contradicts the finding as the reason for its verdict. Returns nil if nothing does.
-    private func doubt(_ finding: Finding, _ route: RoutePlan, _ plan: Plan) -> String? {
+    private func contradiction(_ finding: Finding, _ route: RoutePlan, _ plan: Plan) -> String? {
         if (finding.mismatch != nil) != (finding.verdict == .filtered(.match)) { return "a mismatch that decides nothing" }
         if (finding.takenBy != nil) != (finding.verdict == .filtered(.else)) { return "a route that took it, and decides nothing" }
         if finding.exclusion != nil, finding.verdict != .filtered(.not) { return "a member that excludes it, and decides nothing" }
@@ -233,7 +236,7 @@ import Testing
         }
         if case .filtered = finding.verdict { return finding.gate == nil && finding.sample == nil ? nil : "a stage after the filter" }
         if (finding.gate == nil) != (plan.consent == nil) { return "a gate without consent" }
-        if let gate = finding.gate, let doubt = doubt(gate, finding.verdict, route, plan) { return doubt }
+        if let gate = finding.gate, let contradiction = contradiction(gate, finding.verdict, route, plan) { return contradiction }
         if finding.verdict.isOfGate { return finding.sample == nil ? nil : "a stage after the gate" }
         guard let sample = route.sample else { return finding.sample == nil ? nil : "a sample that the route does not have" }
         guard let found = finding.sample else { return "no sample" }
@@ -249,7 +252,7 @@ import Testing
         return isPast && found.isWithinLimit ?? (sample.limit == nil) ? nil : "it is in the sample"
     }
 
-    private func doubt(_ gate: GateFinding, _ verdict: Verdict, _ route: RoutePlan, _ plan: Plan) -> String? {
+    private func contradiction(_ gate: GateFinding, _ verdict: Verdict, _ route: RoutePlan, _ plan: Plan) -> String? {
         let demanded = route.consent?.level ?? 0
         if gate.demanded < demanded || (gate.demanded > demanded) != (gate.raisedBy != nil) { return "the demand was raised by nothing" }
         let broken = gate.signals.contains { $0.isBroken }
@@ -265,13 +268,13 @@ import Testing
             if gate.signals.contains(where: { $0.level < gate.demanded }) { return nil }
             if isAssumed, case .assume(let assumed)? = plan.consent?.unknown, assumed < gate.demanded { return nil }
             // If levels have no purposes, a signal that names only purposes has the lowest level.
-            return plan.consent?.levels.last?.purposes == nil && !gate.signals.contains { $0.member == .level }
+            return plan.consent?.levels.last?.purposes == nil && !gate.signals.contains { $0.member.path == path("context.consent.level") }
                 ? nil : "nothing lowers the level"
         case .denied(.purpose):
             if gate.missing.isEmpty { return "no purpose is missing" }
             guard case .known(_, let isAssumed) = gate.state else { return "nothing is known" }
-            let told = Set(gate.signals.flatMap(\.missing))
-            return isAssumed || Set(gate.missing).isSubset(of: told) ? nil : "nobody refuses \(gate.missing)"
+            let lacking = Set(gate.signals.flatMap(\.missing))
+            return isAssumed || Set(gate.missing).isSubset(of: lacking) ? nil : "nobody refuses \(gate.missing)"
         case .admitted, .sampledOut, .limited, .withheld:
             guard gate.isDemanding else { return nil }
             guard case .known(let level, _) = gate.state else { return "nothing is known" }
@@ -293,7 +296,7 @@ import Testing
     }
 
     @Test("the route that took an event, and the member that excluded it, are named")
-    func takenAndKeptOut() {
+    func takenAndExcluded() {
         let others = ExclusionPlan(
             events: [Glob("x")], match: [MatchPlan(path: path("a"), anyOf: [.number("1")]), MatchPlan(path: path("b"), anyOf: [.null])])
         let bench = Bench(
@@ -317,7 +320,11 @@ import Testing
         #expect(finding.verdict == .denied(.purpose))
         #expect(finding.gate?.missing == ["analytics"])
         let signals = finding.gate?.signals ?? []
-        #expect(signals.map(\.member) == [.level, .purposes, .management, .denied, .gpc])
+        #expect(
+            signals.map(\.member.path.description) == [
+                "context.consent.level", "context.consent.purposes", "context.consentManagement",
+                "context.consentManagement.deniedConsentIds", "context.gpc",
+            ])
         #expect(signals.map(\.grants) == [true, true, false, false, false])
         #expect(signals.map(\.missing) == [[], [], [], ["analytics"], ["analytics"]])
     }

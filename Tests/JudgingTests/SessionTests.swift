@@ -79,7 +79,7 @@ private final class Flow {
         return session
     }
 
-    private static func told(_ change: (inout RoutePlan) -> Void = { _ in }) -> RoutePlan {
+    private static func routeWithSession(_ change: (inout RoutePlan) -> Void = { _ in }) -> RoutePlan {
         route {
             $0.session = session()
             change(&$0)
@@ -98,7 +98,7 @@ private final class Flow {
     @Test("the id is set as a member of the copy, and the rest stays byte for byte")
     func places() throws {
         func line(_ event: String) throws -> String {
-            let bench = Bench(plan(Self.told()))
+            let bench = Bench(plan(Self.routeWithSession()))
             bench.take(event, arrival: second)
             return try split(bench.lines().first).line
         }
@@ -112,7 +112,7 @@ private final class Flow {
         "an event that names no subject stays as it is",
         arguments: [#"{"a":1}"#, #"{"userId":null,"context":{"sessionId":"theirs"}}"#, #"{"userId":""}"#, #"{"userId":{}}"#])
     func noSubject(line: String) {
-        let bench = Bench(plan(Self.told()))
+        let bench = Bench(plan(Self.routeWithSession()))
         bench.take(line)
         #expect(bench.lines() == [line])
     }
@@ -120,24 +120,24 @@ private final class Flow {
     @Test("a subject keeps its id until it is idle, and no two subjects have the same; the same key and start give the same id again")
     func ids() throws {
         func ids() throws -> [String] {
-            let bench = Bench(plan(Self.told()))
+            let bench = Bench(plan(Self.routeWithSession()))
             for (user, minutes) in [("u", 0), ("v", 0), ("u", 29), ("u", 58), ("u", 89), ("v", 30)] {
                 bench.take(#"{"userId":"\#(user)"}"#, arrival: Int64(minutes) * 60 * second)
             }
             return try bench.lines().map { try split($0).id }
         }
-        let told = try ids()
-        #expect(told[0] == told[2] && told[0] == told[3] && told[0] != told[4])
-        #expect(told[1] != told[0] && told[1] != told[5])
-        #expect(Set(told).count == 4)
-        #expect(try ids() == told)
+        let found = try ids()
+        #expect(found[0] == found[2] && found[0] == found[3] && found[0] != found[4])
+        #expect(found[1] != found[0] && found[1] != found[5])
+        #expect(Set(found).count == 4)
+        #expect(try ids() == found)
     }
 
     @Test("an id is the same on every route and provider, even if the subject is dropped or hashed, or a rate is written too")
     func everywhere() throws {
         var plan = plan(
-            providers: 2, Self.told { $0.providers = [0, 1] },
-            Self.told {
+            providers: 2, Self.routeWithSession { $0.providers = [0, 1] },
+            Self.routeWithSession {
                 $0.transforms = [HashStep([path("userId")], key: 0), DropStep([path("context")])]
                 $0.session?.place = path("session")
                 $0.sample = SamplePlan(rate: 0.9999)
@@ -160,7 +160,7 @@ private final class Flow {
     func behindSteps() throws {
         let bench = Bench(
             plan(
-                Self.told {
+                Self.routeWithSession {
                     $0.transforms = [KeepStep([path("event")])]
                     $0.sample = SamplePlan(rate: 0.9999)
                     $0.sample?.annotation = path("rate")
@@ -174,7 +174,7 @@ private final class Flow {
 
     @Test("an event that a route does not admit continues no session, and a request for verdicts begins none")
     func onlyAdmitted() throws {
-        let bench = Bench(plan(Self.told { $0.events = [Glob("a")] }))
+        let bench = Bench(plan(Self.routeWithSession { $0.events = [Glob("a")] }))
         bench.take(#"{"event":"a","userId":"u"}"#)
         bench.take(#"{"event":"b","userId":"u"}"#, arrival: 20 * 60 * second)
         _ = bench.verdicts(#"{"event":"a","userId":"u"}"#, arrival: 25 * 60 * second)
@@ -186,12 +186,12 @@ private final class Flow {
     @Test("the next plan continues the sessions of the plan before, wherever it writes them")
     func handedOn() throws {
         let memories = RouteMemories()
-        let bench = Bench(plan(Self.told()), memories: memories)
+        let bench = Bench(plan(Self.routeWithSession()), memories: memories)
         bench.take(#"{"userId":"u"}"#, arrival: second)
-        let moved = Self.told { $0.session?.place = path("s") }
+        let moved = Self.routeWithSession { $0.session?.place = path("s") }
         let next = Bench(plan(route(), moved), memories: memories)
         next.take(#"{"userId":"u"}"#, arrival: 60 * second)
-        let other = Bench(plan(Self.told { $0.session?.idle = .seconds(60) }), memories: memories)
+        let other = Bench(plan(Self.routeWithSession { $0.session?.idle = .seconds(60) }), memories: memories)
         other.take(#"{"userId":"u"}"#, arrival: 61 * second)
         try #require(!bench.lines().isEmpty && next.lines().count > 1 && !other.lines().isEmpty)
         let ids = try [bench.lines()[0], next.lines()[1], other.lines()[0]].map { try split($0).id }
@@ -200,7 +200,7 @@ private final class Flow {
 
     @Test("members that consent cuts are cut before the id is written")
     func cut() throws {
-        var plan = plan(Self.told { $0.consent = ConsentDemand(level: 0) })
+        var plan = plan(Self.routeWithSession { $0.consent = ConsentDemand(level: 0) })
         plan.consent = ConsentPlan()
         plan.consent?.levels = [.init(name: "none", purposes: nil), .init(name: "all", purposes: nil)]
         plan.consent?.unknown = .assume(0)

@@ -4,12 +4,12 @@
 internal import Admission
 
 struct AskedSubjects: ~Copyable {
-    private static let words = 256
+    private static let wordCount = 256
     private let bits: UnsafeMutablePointer<UInt64>
 
     init() {
-        bits = .allocate(capacity: AskedSubjects.words)
-        bits.initialize(repeating: 0, count: AskedSubjects.words)
+        bits = .allocate(capacity: AskedSubjects.wordCount)
+        bits.initialize(repeating: 0, count: AskedSubjects.wordCount)
     }
 
     deinit { bits.deallocate() }
@@ -22,9 +22,9 @@ struct AskedSubjects: ~Copyable {
     /// Returns false if the subject was certainly not looked up.
     func mayContain(_ key: SubjectKey) -> Bool { bits[AskedSubjects.word(key)] & AskedSubjects.bit(key) != 0 }
 
-    func removeAll() { bits.update(repeating: 0, count: AskedSubjects.words) }
+    func removeAll() { bits.update(repeating: 0, count: AskedSubjects.wordCount) }
 
     // The hash uses other bits of the key than the tables of `ConsentRecords`.
-    @inline(__always) private static func word(_ key: SubjectKey) -> Int { Int(truncatingIfNeeded: key.high >> 6) & (words - 1) }
+    @inline(__always) private static func word(_ key: SubjectKey) -> Int { Int(truncatingIfNeeded: key.high >> 6) & (wordCount - 1) }
     @inline(__always) private static func bit(_ key: SubjectKey) -> UInt64 { 1 << (key.high & 63) }
 }

@@ -59,21 +59,21 @@ public struct ConsentVocabulary: Sendable {
         assumes = ([plan.unknown] + (plan.unknownBy?.cases.map(\.value) ?? [])).contains { if case .assume = $0 { true } else { false } }
     }
 
-    /// Returns the new terms if only the refusals in `said` count. Returns nil if they change nothing.
-    public func lowered(_ known: ConsentTerms?, by said: ConsentTerms) -> ConsentTerms? {
+    /// Returns the new terms if only the refusals in `stated` count. Returns nil if they change nothing.
+    public func lowered(_ known: ConsentTerms?, by stated: ConsentTerms) -> ConsentTerms? {
         if known?.isWithdrawn == true { return nil }
-        if said.isWithdrawn { return .withdrawn }
-        let named = levels.first { $0.name == said.level }?.purposes ?? []
+        if stated.isWithdrawn { return .withdrawn }
+        let named = levels.first { $0.name == stated.level }?.purposes ?? []
         // Terms that grant something refuse all purposes that they do not name. Terms that only deny refuse only what they deny.
-        let refused = said.grants ? purposes.filter { !named.contains($0) && !said.granted.contains($0) } : []
-        let denied = Array(Set(refused + said.denied))
+        let refused = stated.grants ? purposes.filter { !named.contains($0) && !stated.granted.contains($0) } : []
+        let denied = Array(Set(refused + stated.denied))
         guard let known else {
             // The lowest level alone grants nothing, so it counts as a refusal.
-            let level = said.level == levels.first?.name && said.granted.isEmpty ? said.level : nil
+            let level = stated.level == levels.first?.name && stated.granted.isEmpty ? stated.level : nil
             return denied.isEmpty && level == nil ? nil : ConsentTerms(level: level, denied: denied)
         }
         let terms = ConsentTerms(
-            level: lower(known.level, said.level), granted: known.granted, denied: known.denied + denied, version: known.version)
+            level: lower(known.level, stated.level), granted: known.granted, denied: known.denied + denied, version: known.version)
         return terms == known ? nil : terms
     }
 
@@ -91,9 +91,9 @@ public struct ConsentVocabulary: Sendable {
         }
     }
 
-    private func lower(_ known: String?, _ said: String?) -> String? {
+    private func lower(_ known: String?, _ stated: String?) -> String? {
         func rank(_ name: String) -> Int { levels.firstIndex { $0.name == name } ?? -1 }
-        guard let known, let said, rank(said) < rank(known) else { return known }
-        return said
+        guard let known, let stated, rank(stated) < rank(known) else { return known }
+        return stated
     }
 }

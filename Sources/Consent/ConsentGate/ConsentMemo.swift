@@ -1,4 +1,4 @@
-// A cache of recent consent objects and what they say. Many events carry one of a few different objects, so most events find theirs here,
+// A cache of recent consent objects and what they state. Many events carry one of a few different objects, so most events find theirs here,
 // byte for byte, and it is not evaluated again. The cache never answers for different bytes, and has a fixed size.
 
 internal import Events
@@ -14,8 +14,8 @@ struct ConsentMemo: ~Copyable {
         var member = 0
         var isBroken = false
         var level = 0
-        var namesLevel = false
-        var namesPurposes = false
+        var statesLevel = false
+        var statesPurposes = false
         var isMapped = false
         var isPrivate = false
     }
@@ -23,7 +23,7 @@ struct ConsentMemo: ~Copyable {
     private let width: Int
     private let places: UnsafeMutablePointer<Place>
     private let texts: UnsafeMutablePointer<UInt8>
-    /// For each place, the granted purposes, the refused ones, and those that mapped signals cover.
+    /// For each place, the granted purposes, the refused ones, and those that signals with configured meanings cover.
     private let sets: UnsafeMutablePointer<UInt64>
 
     /// Makes an empty cache for sets of `width` words.
@@ -52,25 +52,26 @@ struct ConsentMemo: ~Copyable {
         return Int(truncatingIfNeeded: mixed &>> 58)
     }
 
-    @inline(__always) func said(at index: Int, _ member: Int, _ text: ByteRun) -> ConsentSaid? {
+    @inline(__always) func stated(at index: Int, _ member: Int, _ text: ByteRun) -> StatedConsent? {
         let place = (places + index).pointee
         guard place.count == text.count, place.member == member,
             sameBytes(texts + index &* ConsentMemo.longest, b: text.base, count: text.count)
         else { return nil }
         let granted = sets + index &* width &* 3
-        return ConsentSaid(
-            isBroken: place.isBroken, level: place.level, namesLevel: place.namesLevel, namesPurposes: place.namesPurposes,
-            isMapped: place.isMapped, isPrivate: place.isPrivate, granted: granted, refused: granted + width, spoken: granted + 2 &* width)
+        return StatedConsent(
+            isBroken: place.isBroken, level: place.level, statesLevel: place.statesLevel, statesPurposes: place.statesPurposes,
+            isMapped: place.isMapped, isPrivate: place.isPrivate, granted: granted, refused: granted + width, covered: granted + 2 &* width)
     }
 
-    mutating func keep(_ said: ConsentSaid, at index: Int, member: Int, text: ByteRun) {
+    mutating func keep(_ stated: StatedConsent, at index: Int, member: Int, text: ByteRun) {
+        assert(index < ConsentMemo.places && text.count <= ConsentMemo.longest, "a text that is not cached")
         places[index] = Place(
-            count: text.count, member: member, isBroken: said.isBroken, level: said.level, namesLevel: said.namesLevel,
-            namesPurposes: said.namesPurposes, isMapped: said.isMapped, isPrivate: said.isPrivate)
+            count: text.count, member: member, isBroken: stated.isBroken, level: stated.level, statesLevel: stated.statesLevel,
+            statesPurposes: stated.statesPurposes, isMapped: stated.isMapped, isPrivate: stated.isPrivate)
         (texts + index * ConsentMemo.longest).update(from: text.base, count: text.count)
         let granted = sets + index * width * 3
-        granted.update(from: said.granted, count: width)
-        (granted + width).update(from: said.refused, count: width)
-        (granted + 2 * width).update(from: said.spoken, count: width)
+        granted.update(from: stated.granted, count: width)
+        (granted + width).update(from: stated.refused, count: width)
+        (granted + 2 * width).update(from: stated.covered, count: width)
     }
 }

@@ -32,18 +32,18 @@ public final class ConsentRecords: @unchecked Sendable {
         var numbers: [[ConsentTerms]: Number] = [[]: ConsentRecords.nothing]
         var count = 0
         /// The number of subjects that the last table still takes. It is not in the table, because readers copy the table without the lock.
-        var room: Int
+        var free: Int
     }
 
-    /// Makes empty records. `room` is the expected number of subjects.
-    public init(room: Int = 0) {
+    /// Makes empty records. `capacity` is the expected number of subjects.
+    public init(capacity: Int = 0) {
         tables = .allocate(capacity: ConsentRecords.mostTables)
         tableCount = .allocate(capacity: 1)
         troubles = .allocate(capacity: 1)
-        tables.initialize(to: SubjectTable(room: room))
+        tables.initialize(to: SubjectTable(capacity: capacity))
         tableCount.initialize(to: 1)
         troubles.initialize(to: 0)
-        state = Monitor(State(room: tables.pointee.room))
+        state = Monitor(State(free: tables.pointee.capacity))
     }
 
     deinit {
@@ -63,9 +63,10 @@ public final class ConsentRecords: @unchecked Sendable {
             for index in 0..<Int(tableCount.pointee) where tables[index].change(key, to: number) { return }
             // A subject without a record does not need a place in a table.
             if number == ConsentRecords.nothing { return }
-            if state.room == 0 { state.room = grow() }
+            assert(state.free >= 0, "a table took more subjects than it has places for")
+            if state.free == 0 { state.free = grow() }
             tables[Int(tableCount.pointee) - 1].insert(key, number)
-            state.room -= 1
+            state.free -= 1
             state.count += 1
         }
     }
@@ -74,9 +75,9 @@ public final class ConsentRecords: @unchecked Sendable {
     private func grow() -> Int {
         let count = Int(tableCount.pointee)
         precondition(count < ConsentRecords.mostTables, "more subjects than fit into memory")
-        (tables + count).initialize(to: SubjectTable(room: tables[count - 1].room * 2))
+        (tables + count).initialize(to: SubjectTable(capacity: tables[count - 1].capacity * 2))
         cplatform_store(tableCount, UInt32(count + 1))
-        return tables[count].room
+        return tables[count].capacity
     }
 
     private func number(of terms: [ConsentTerms], _ state: inout State) -> Number {
@@ -157,5 +158,8 @@ public final class ConsentRecords: @unchecked Sendable {
     /// Returns the number of these terms, and gives them one if needed.
     func number(of terms: [ConsentTerms]) -> Number { state.withLock { number(of: terms, &$0) } }
 
-    func terms(_ number: Number) -> [ConsentTerms] { state.withLock { $0.terms[Int(number)] } }
+    func terms(_ number: Number) -> [ConsentTerms] {
+        assert(number != 0 && number != ConsentRecords.unreadable, "a number without terms")
+        return state.withLock { $0.terms[Int(number)] }
+    }
 }

@@ -22,7 +22,7 @@ public final class ConsentSection: @unchecked Sendable {
         let store = Store()
         self.store = store
         let consent = ConsentRules(
-            section, demands: plan.routes.compactMap(\.consent), slots: ConsentRules.Members.paths.map { slot(Path(keys: $0)) ?? 0 },
+            section, demands: plan.routes.compactMap(\.consent), slots: ConsentMember.all.map { slot($0.path) ?? 0 },
             unknownSlot: section.unknownBy.flatMap { slot($0.path) } ?? 0, in: store)
         let raises = section.events.enumerated().filter { $0.element.level > 0 }.map { index, event in
             Gate.Raise(globs: Globs([event.glob], in: store), level: event.level, index: index)
@@ -35,6 +35,7 @@ public final class ConsentSection: @unchecked Sendable {
         )
         rules = store.one(Gate.Rules(consent: consent, raises: store.list(raises), admission: admission))
         vocabulary = ConsentVocabulary(section, purposes: consent.names.map { String(decoding: $0.bytes, as: UTF8.self) })
+        precondition(numbers.count == plan.routes.count, "each route has a number")
         routes = zip(numbers, plan.routes).map { number, route in
             // A route without a demand demands the highest level.
             let demand = route.consent ?? ConsentDemand(level: section.levels.count - 1)
@@ -46,5 +47,5 @@ public final class ConsentSection: @unchecked Sendable {
     public func demand(ofRoute index: Int) -> Demand { routes[index].demand }
 
     /// The members that carry consent. The scanner must look for them if a rule needs consent.
-    public static var paths: [Path] { ConsentRules.Members.paths.map(Path.init(keys:)) }
+    public static var paths: [Path] { ConsentMember.all.map(\.path) }
 }

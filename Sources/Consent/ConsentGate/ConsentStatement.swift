@@ -35,7 +35,9 @@ public struct ConsentStatementRules: BitwiseCopyable {
     /// True if `userId` and `anonymousId` are both among the subjects.
     public let tiesUsers: Bool
 
+    /// `slots` has the slots of `paths`, in their order.
     public init(_ slots: [Int], tiesUsers: Bool) {
+        precondition(slots.count == ConsentStatementRules.paths.count, "each member of a statement has a slot")
         type = slots[0]
         event = slots[1]
         consent = slots[2]

@@ -87,7 +87,9 @@ public struct Gate: ~Copyable {
     {
         let demand = raised(demand, event: event, name: &name, nameSlot: nameSlot)
         switch Admission.decide(demand, rules?.pointer(to: \.admission), state: { state(of: event) }) {
-        case .admitted(let admitted): return .admitted(admitted)
+        case .admitted(let admitted):
+            assert(rules == nil || demand.isEmpty || state(of: event).kind == .known, "admitted without a known state")
+            return .admitted(admitted)
         case .denied(.unreadable):
             let standings = standings
             return .denied(standings.pointee.isClockBehind ? .clock : .unreadable)

@@ -56,13 +56,6 @@ public struct GateFinding: Sendable {
     public var level: Int { if case .known(let level, _) = state { level } else { 0 } }
 }
 
-/// The members that carry consent, in the order of `ConsentRules.Members.paths`.
-public enum ConsentMember: Int, Sendable, CaseIterable {
-    case consent, level, purposes, categoryPreferences, management, allowed, denied, gpc, tcf, gpp, google
-
-    public var path: Path { Path(keys: ConsentRules.Members.paths[rawValue]) }
-}
-
 extension Gate {
     /// Returns the explanation, or nil if there is no consent section. `slots` is the number of slots of an event.
     public mutating func finding(
@@ -84,7 +77,7 @@ extension Gate {
         finding.assumed = assumed >= 0 ? assumed : nil
         finding.isHolding = assumed == UnknownRules.hold
         finding.missing = consent.lacking(purposes, in: state.granted)
-        finding.signals = ConsentMember.allCases.compactMap { member in
+        finding.signals = ConsentMember.all.compactMap { member in
             signal(member, event: event, rules: consent, demanded: purposes, slots: slots)
         }
         finding.record = record(of: event, demanded: purposes, consent)
@@ -93,8 +86,8 @@ extension Gate {
         case .unreadable: finding.state = .unreadable
         case .unknown: finding.state = .unknown
         case .known:
-            let isSaid = finding.record?.level != nil || finding.signals.contains { $0.grants }
-            finding.state = .known(level: state.level, isAssumed: !isSaid)
+            let isStated = finding.record?.level != nil || finding.signals.contains { $0.grants }
+            finding.state = .known(level: state.level, isAssumed: !isStated)
         }
         return finding
     }
@@ -110,23 +103,19 @@ extension Gate {
         }
     }
 
-    /// Returns what one member says, by reading the event again as if it carried no other member. Returns nil if the event does not carry
-    /// this one.
+    /// Returns what one member states, by reading the event again as if it carried no other member but the objects that contain it. Returns
+    /// nil if the event does not carry the member, or if it is an object that states nothing itself.
     private func signal(
         _ member: ConsentMember, event: ScannedEvent, rules: ConsentRules, demanded: Purposes?, slots: Int
     ) -> GateFinding.Signal? {
-        let members = rules.members.all
-        guard event.slots[members[member.rawValue]].isPresent else { return nil }
-        var stays = [member]
-        switch member {
-        case .level, .purposes, .categoryPreferences, .tcf, .gpp, .google: stays.append(.consent)
-        case .allowed, .denied: stays.append(.management)
-        case .consent, .management, .gpc: break
-        }
+        let slotsOfMembers = rules.signals.slots
+        guard event.slots[slotsOfMembers[member.index]].isPresent else { return nil }
         let copy = UnsafeMutablePointer<Slot>.allocate(capacity: slots)
         defer { copy.deallocate() }
         copy.initialize(from: event.slots, count: slots)
-        for other in ConsentMember.allCases where !stays.contains(other) { copy[members[other.rawValue]] = Slot() }
+        for other in ConsentMember.all where other != member && !other.declaration.contains(member.declaration) {
+            copy[slotsOfMembers[other.index]] = Slot()
+        }
         let alone = ScannedEvent(block: event.block, start: event.start, end: event.end, slots: UnsafePointer(copy))
 
         // One reader assumes nothing of unknown subjects, and the other assumes everything. The second one shows what a member refuses that
@@ -141,8 +130,7 @@ extension Gate {
             missing: rules.lacking(demanded, in: state.granted))
         // The state points into its reader.
         withExtendedLifetime(allowing) {}
-        // The object that holds the other members says nothing alone.
-        return member == .consent && !signal.isBroken ? nil : signal
+        return member.declaration.isShown || signal.isBroken ? signal : nil
     }
 }
 
@@ -162,26 +150,5 @@ extension ConsentRules {
 
     fileprivate func holds(_ set: Purposes, _ name: String) -> Bool {
         names.firstIndex { $0.bytes.elementsEqual(name.utf8) }.map { set[$0 / 64] & 1 << UInt64($0 % 64) != 0 } ?? false
-    }
-}
-
-extension ConsentRules.Members {
-    fileprivate var all: [Int] { [consent, level, purposes, preferences, management, allowed, denied, gpc, tcf, gpp, google] }
-}
-
-extension ConsentMember {
-    /// The form of a valid value, as it reads after "must be".
-    public var form: String {
-        switch self {
-        case .level: "the name of a level"
-        case .purposes: "a list of names or an object of true and false"
-        case .categoryPreferences: "an object of true and false"
-        case .consent, .management: "an object"
-        case .allowed, .denied: "a list of names"
-        case .gpc: "true or false"
-        case .tcf: "a TC string of version 2"
-        case .gpp: "a GPP string of version 1"
-        case .google: "an object of signals that are \"granted\" or \"denied\""
-        }
     }
 }

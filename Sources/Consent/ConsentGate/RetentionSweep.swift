@@ -41,6 +41,7 @@ public struct RetentionSweep: Sendable {
         public var isEmpty: Bool { refused.isEmpty && aged.isEmpty }
         public func left(of count: Int) -> [Int] {
             let gone = Set(refused + aged)
+            assert(gone.count == refused.count + aged.count, "an event is destroyed twice")
             return (0..<count).filter { !gone.contains($0) }
         }
     }

@@ -98,6 +98,7 @@ struct Standings: ~Copyable {
             refused[i] = both
         }
         if whole.kind == .known, rules.levelsHavePurposes { whole.level = rules.amount(granted) }
+        assert((0..<rules.width).allSatisfy { granted[$0] & refused[$0] == 0 }, "a purpose is both granted and refused")
         return whole
     }
 

@@ -22,11 +22,11 @@ struct SubjectTable: BitwiseCopyable {
     private let count: Int
 
     /// The number of subjects that the table takes. With more, too many subjects would overflow their group.
-    var room: Int { count * 9 / 5 }
+    var capacity: Int { count * 9 / 5 }
 
-    /// Makes a table for at least `room` subjects.
-    init(room: Int) {
-        count = max(16, room * 5 / 9 + 1)
+    /// Makes a table for at least `capacity` subjects.
+    init(capacity: Int) {
+        count = max(16, capacity * 5 / 9 + 1)
         memory = Memory(size: count * Group.size)
         groups = memory.start
     }
@@ -71,8 +71,9 @@ struct SubjectTable: BitwiseCopyable {
         return true
     }
 
-    /// Inserts a subject that is not in the table. The table must have room.
+    /// Inserts a subject that is not in the table. The table must have a free place.
     func insert(_ key: SubjectKey, _ number: UInt32) {
+        assert(find(key) == nil, "the subject is in the table already")
         var group = group(of: key)
         while SubjectTable.state(of: group).pointee & 0xff == Group.places {
             cplatform_store(SubjectTable.state(of: group), SubjectTable.state(of: group).pointee | Group.overflown)
@@ -80,6 +81,7 @@ struct SubjectTable: BitwiseCopyable {
         }
         let state = SubjectTable.state(of: group)
         let place = Int(state.pointee & 0xff)
+        assert(place < Group.places, "a group takes more subjects than it has places")
         let words = group.assumingMemoryBound(to: UInt64.self)
         cplatform_poke(words + 2 * place, key.low)
         words[2 * place + 1] = key.high

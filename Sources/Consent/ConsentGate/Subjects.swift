@@ -44,13 +44,13 @@ public struct Subjects: ~Copyable {
     public init(slots: UnsafeBufferPointer<Int>, key: SipKey) {
         self.slots = slots
         self.key = key
-        keys = Subjects.room(for: slots.count)
+        keys = Subjects.allocateKeys(slots.count)
         found = keys
         expected = .allocate(capacity: 2)
-        for index in 0..<2 { (expected + index).initialize(to: Expected(line: nil, keys: Subjects.room(for: slots.count))) }
+        for index in 0..<2 { (expected + index).initialize(to: Expected(line: nil, keys: Subjects.allocateKeys(slots.count))) }
     }
 
-    private static func room(for count: Int) -> UnsafeMutablePointer<SubjectKey> {
+    private static func allocateKeys(_ count: Int) -> UnsafeMutablePointer<SubjectKey> {
         let keys = UnsafeMutablePointer<SubjectKey>.allocate(capacity: max(1, count))
         keys.initialize(repeating: SubjectKey(high: 0, low: 0), count: max(1, count))
         return keys
@@ -68,7 +68,7 @@ public struct Subjects: ~Copyable {
     public mutating func know(_ subjects: [SubjectKey]) {
         if known == nil {
             keys.deallocate()
-            keys = Subjects.room(for: Subjects.most)
+            keys = Subjects.allocateKeys(Subjects.most)
         }
         known = Array(subjects.prefix(Subjects.most))
         forget()
@@ -132,6 +132,7 @@ public struct Subjects: ~Copyable {
             waiting = nil
         }
         if let waiting { note(key.hash128(waiting)) }
+        assert(count <= slots.count, "an event has more ids than members for them")
         return count
     }
 }

@@ -32,7 +32,7 @@ public final class Registry: Sendable {
 
     /// Reads the whole file into a table.
     public init(_ ledger: LedgerFile) throws(StorageFault) {
-        let records = ConsentRecords(room: try ledger.subjectCount())
+        let records = ConsentRecords(capacity: try ledger.subjectCount())
         try ledger.readAll { records.set(SubjectKey($0), $1) }
         self.records = records
         watching = Monitor(Watch(last: ledger.lastWritten))

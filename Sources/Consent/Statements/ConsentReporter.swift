@@ -29,7 +29,7 @@ public struct ConsentReporter: Sendable {
             defer { told.formUnion(members) }
             return members.subtracting(told)
         }
-        for member in fresh.sorted(by: { $0.rawValue < $1.rawValue }) {
+        for member in fresh.sorted() {
             say("an event is denied (denied_broken), since its \(member.path) is not \(member.form); further ones are only counted")
         }
     }

@@ -80,7 +80,7 @@ extension RouteExplainer {
     /// Describes which demanded purposes are missing, and which signals lack them.
     private func missing(_ gate: GateFinding, _ level: (Int) -> String) -> String {
         let subject = "\(gate.missing.count == 1 ? "purpose" : "purposes") \(list(gate.missing.map(shown)))"
-        let lacking = gate.signals.filter { !$0.missing.isEmpty && $0.member != .management }
+        let lacking = gate.signals.filter { !$0.missing.isEmpty && !$0.member.isContainer }
         let refusing = lacking.filter { !$0.grants }
         let silent = lacking.filter(\.grants)
         var ways: [String] = []

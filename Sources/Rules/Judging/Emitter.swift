@@ -47,19 +47,19 @@ struct Emitter: ~Copyable {
 
     /// Makes the events that the rules emit for the event. Returns how many rules emitted nothing because an expression failed.
     mutating func make(
-        of event: ScannedEvent, _ evaluator: inout Evaluator, editor: inout Editor, around: EvaluationContext, turn: UInt64
+        of event: ScannedEvent, editor: inout Editor, _ context: inout EventContext
     ) -> Int {
         lines.removeAll()
         starts.removeAll(keepingCapacity: true)
         guard !event.slots[markSlot].isPresent else { return 0 }
         var errors = 0
         for (index, rule) in rules.enumerated() {
-            switch evaluator.decide(rule.condition, event: event, around: around) {
+            switch context.decide(rule.condition, event) {
             case .no: continue
             case .error: errors += 1
             case .yes:
                 let start = lines.count
-                if write(index, event: event, evaluator: &evaluator, editor: &editor, around: around, turn: turn) {
+                if write(index, event: event, editor: &editor, &context) {
                     starts.append(UInt32(truncatingIfNeeded: start))
                 } else {
                     lines.truncate(to: start)
@@ -78,25 +78,27 @@ struct Emitter: ~Copyable {
     /// Returns the line of the emitted event with this index, without its newline.
     func line(_ index: Int) -> [UInt8] {
         let end = index + 1 < starts.count ? Int(starts[index + 1]) : lines.count
+        assert(lines.base[end - 1] == UInt8(ascii: "\n"), "each emitted event is one line")
         return Array(lines.bytes[Int(starts[index])..<end - 1])
     }
 
     // MARK: - One line
 
     private mutating func write(
-        _ index: Int, event: ScannedEvent, evaluator: inout Evaluator, editor: inout Editor, around: EvaluationContext,
-        turn: UInt64
+        _ index: Int, event: ScannedEvent, editor: inout Editor, _ context: inout EventContext
     ) -> Bool {
         let rule = rules[index]
         lines.reserve(Int(event.end - event.start) + editor.growth(rule.edit) + Words.slack)
         var writer = EditWriter(block: event.block, out: lines.base + lines.count, id: .max)
-        editor.write(event, root: rule.edit, turn: turn, to: &writer)
+        editor.write(event, root: rule.edit, turn: context.turn, to: &writer)
         lines.extend(by: writer.out - (lines.base + lines.count))
         // The copy has at least its context, so a comma may follow. Its last byte is the closing brace, which is cut off.
+        assert(lines.base[lines.count - 1] == UInt8(ascii: "}"), "an edited copy ends with its brace")
         lines.truncate(to: lines.count - 1)
         for piece in rule.pieces {
             lines.append(piece.text.base, piece.text.count)
-            if piece.expression >= 0, !evaluator.write(piece.expression, event: event, around: around, to: &lines) { return false }
+            guard piece.expression >= 0 else { continue }
+            if !context.evaluator.write(piece.expression, event: event, around: context.around, to: &lines) { return false }
         }
         writeID(index, event)
         lines.append("}\n")

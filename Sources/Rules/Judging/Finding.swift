@@ -55,12 +55,12 @@ extension Judge {
     }
 
     private mutating func fault(of rule: EmitRule, _ event: ScannedEvent, _ around: EvaluationContext) -> EvaluationFault? {
-        switch evaluator.decide(rule.condition, event: event, around: around) {
+        switch context.evaluator.decide(rule.condition, event: event, around: around) {
         case .no: return nil
-        case .error: return evaluator.decision(rule.condition, event: event, around: around).fault
+        case .error: return context.evaluator.decision(rule.condition, event: event, around: around).fault
         case .yes:
             for piece in rule.pieces where piece.expression >= 0 {
-                if let fault = evaluator.fault(piece.expression, event: event, around: around) { return fault }
+                if let fault = context.evaluator.fault(piece.expression, event: event, around: around) { return fault }
             }
             return nil
         }
@@ -73,40 +73,25 @@ extension Judge {
         case .filtered(.key), .filtered(.else), .filtered(.events): return finding
         case .filtered(.match):
             finding.mismatch = route.match.indices.first {
-                !route.match[$0].matches(event, &decoder)
+                !route.match[$0].matches(event, &context.decoder)
             }
             return finding
         case .filtered(.not):
-            if !isNamed(route.not.events, event) { finding.exclusion = route.not.matching(event, &decoder) }
+            if !context.isNamed(route.not.events, event) { finding.exclusion = route.not.matching(event, &context.decoder) }
             return finding
         case .filtered(.where), .filtered(.whereErrors):
-            finding.condition = evaluator.decision(route.condition, event: event, around: around)
+            finding.condition = context.decision(route.condition, event)
             return finding
         case .denied, .held, .sampledOut, .limited, .withheld, .admitted, .expired, .withdrawn, .outdated:
-            if route.condition >= 0 { finding.condition = evaluator.decision(route.condition, event: event, around: around) }
+            if route.condition >= 0 { finding.condition = context.decision(route.condition, event) }
         }
-        finding.gate = gate.finding(on: event, route.demand, name: &name, nameSlot: rules.nameSlot, slots: ruleset.paths.count)
+        finding.gate = gate.finding(on: event, route.demand, name: &context.name, nameSlot: rules.nameSlot, slots: ruleset.paths.count)
         if verdict.isOfGate { return finding }
-        if let sample = route.sample { finding.sample = self.finding(sample, verdict: verdict, event: event) }
+        if let sample = route.sample {
+            context.isTrial = true
+            defer { context.isTrial = false }
+            finding.sample = sampling.finding(sample, event, verdict: verdict, context: &context)
+        }
         return finding
-    }
-
-    private mutating func finding(_ rule: UnsafePointer<SampleRule>, verdict: Verdict, event: ScannedEvent) -> SampleFinding {
-        let sample = rule.pointee
-        isTrial = true
-        defer { isTrial = false }
-        let rate = rate(rule, event)
-        let isKept = isNamed(sample.keep, event)
-        let keepCondition = sample.keepCondition < 0 ? nil : evaluator.decision(sample.keepCondition, event: event, around: around)
-        let isBeforeLimit = sample.limit == nil || verdict == .sampledOut || isKept || keepCondition?.holds ?? false
-        return SampleFinding(
-            isKept: isKept, keepCondition: keepCondition, rate: sample.rates[rate].value,
-            named: sample.target == nil && rate >= SampleRule.firstNamed ? rate - SampleRule.firstNamed : nil,
-            isWithinLimit: isBeforeLimit ? nil : verdict != .limited,
-            hash: sampler.hash(sample.member, event: event, turn: turn), basis: sampler.basis(sample.member, event))
-    }
-
-    private mutating func isNamed(_ globs: Globs, _ event: ScannedEvent) -> Bool {
-        name.read(event, slot: rules.nameSlot).map(globs.match) ?? false
     }
 }

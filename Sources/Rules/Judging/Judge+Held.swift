@@ -28,10 +28,12 @@ public struct HeldTerms: Sendable {
 extension Judge {
     /// Keeps the event for the routes that hold it.
     @inline(never) mutating func hold(_ event: ScannedEvent, _ arrival: Int64, level: Int) {
+        assert(!holding.isEmpty, "an event that no route holds")
         let lacksID = MessageIDs.lacks(event.slots[rules.messageIDSlot], in: event.block)
         let adds = lacksID && holding.contains { rules.routes[$0].addsMessageIDs }
         held.append(
-            event, id: adds ? messageIDs.text(turn) : nil, arrival: arrival, level: level, subjects: gate.subjects(of: event),
+            event, id: adds ? copies.messageIDs.text(context.turn) : nil, arrival: arrival, level: level,
+            subjects: gate.subjects(of: event),
             routes: holding)
         holding.removeAll(keepingCapacity: true)
     }
@@ -42,21 +44,42 @@ extension Judge {
         held event: ScannedEvent, _ terms: HeldTerms, isTrial: Bool = false, into parcels: UnsafeMutablePointer<Parcel>,
         verdict: (_ route: Int, Verdict) -> Void
     ) {
-        self.isTrial = isTrial
-        defer { self.isTrial = false }
+        context.isTrial = isTrial
+        defer { context.isTrial = false }
         begin(held: terms)
         let padded = terms.messageID + [UInt8](repeating: 0, count: Words.slack)
         padded.withUnsafeBufferPointer { id in
-            givenID = terms.messageID.isEmpty ? nil : ByteRun(base: id.baseAddress!, count: terms.messageID.count)
+            copies.givenID = terms.messageID.isEmpty ? nil : ByteRun(base: id.baseAddress!, count: terms.messageID.count)
             for route in 0..<rules.routes.count {
                 guard terms.routes.contains(route) else {
                     // If this route took the event, later routes with `else` do not get it.
-                    _ = filter(event, route)
+                    _ = filter.stage(event, route: route, context: &context)
                     continue
                 }
                 verdict(route, decide(held: event, route, arrival: terms.arrival, parcels: parcels))
             }
-            givenID = nil
+            copies.givenID = nil
+        }
+    }
+
+    /// Begins with an event that was held.
+    private mutating func begin(held terms: HeldTerms) {
+        begin(terms.arrival, terms.source ?? -1, raisedFrom: terms.level)
+        if let source = terms.source { filter.limit(source: source, key: terms.key) } else { filter.removeLimit() }
+    }
+
+    /// Returns the verdict of a route on an event that was held. Appends an admitted copy, except in a trial.
+    @inline(never) private mutating func decide(
+        held event: ScannedEvent, _ route: Int, arrival: Int64, parcels: UnsafeMutablePointer<Parcel>
+    ) -> Verdict {
+        defer { forgetErrors() }
+        switch decide(event, route) {
+        case .refused(let verdict): return verdict
+        case .admitted(let copy):
+            if !context.isTrial {
+                copies.append(copy, event: event, arrival: arrival, parcels: parcels, gate: &gate, context: &context)
+            }
+            return .admitted
         }
     }
 }

@@ -22,15 +22,15 @@ extension Judge {
 
     /// Begins a block that may be judged again. The next event is its first.
     public mutating func beginBlock() {
-        sampleDecisions.isKeeping = true
-        sampleDecisions.begin(after: turn)
+        sampling.decisions.isKeeping = true
+        sampling.decisions.begin(after: context.turn)
         gate.forgetAsked()
         gate.forgetForeseen()
     }
 
     /// Begins the same block again. Limits and targets repeat their answers of the first time.
     public mutating func beginBlockAgain() {
-        sampleDecisions.beginAgain(after: turn)
+        sampling.decisions.beginAgain(after: context.turn)
         gate.forgetAsked()
         gate.forgetForeseen()
     }

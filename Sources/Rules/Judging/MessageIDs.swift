@@ -50,6 +50,7 @@ extension EditWriter {
     /// Writes the id in place of the copy's null or empty string of `width` bytes, or else behind its last member. Returns where the text
     /// of the id begins, behind its quote.
     @inline(never) mutating func add(id: ByteRun, width: Int) -> UnsafeMutablePointer<UInt8> {
+        assert(id.count == MessageIDs.length, "an id has a fixed length")
         if let at = idAt {
             let rest = at + width
             let left = out - rest
@@ -58,6 +59,7 @@ extension EditWriter {
             out = at + id.count + left
             return at + 1
         }
+        assert(out[-1] == UInt8(ascii: "}"), "a copy ends with its brace")
         out -= 1
         var last = out - 1
         while last[0] <= 0x20 { last -= 1 }

@@ -39,7 +39,8 @@ struct EditVariants: BitwiseCopyable {
     let perRate: Int
 
     @inline(__always) func edit(level: Int, rate: Int, hasSession: Bool) -> Int {
-        edits[level &* perLevel &+ rate &* perRate &+ (hasSession ? 1 : 0)]
+        assert(edits.indices.contains(level &* perLevel &+ rate &* perRate &+ (hasSession ? 1 : 0)), "an event that no edit is for")
+        return edits[level &* perLevel &+ rate &* perRate &+ (hasSession ? 1 : 0)]
     }
 
     /// Returns the index of the ruleset's program that makes the copy. Returns nil if splices are enough.
@@ -72,7 +73,7 @@ struct Rules: @unchecked Sendable {
     var growth: UnsafeBufferPointer<Int>
     var digests: UnsafeBufferPointer<DigestRule>
     /// The number of digests of edited values.
-    var rooms: Int
+    var digestCount: Int
     var keys: UnsafeBufferPointer<HMACKey>
     /// The rules for statements to the ledger. It is nil if there is no ledger.
     var statement: UnsafePointer<ConsentStatementRules>?

@@ -79,8 +79,8 @@ struct RulesCompiler {
             immediate: store.list(plan.providers.map { Globs($0.delivery.immediate, in: store) }),
             emits: store.list(emits), markSlot: paths.slot(of: WantedPaths.mark) ?? 0,
             sampled: store.list(sampled), subjects: store.list(subjects), subjectKey: subjectKey,
-            edits: store.list(edits.edits), growth: store.list(edits.growth), digests: store.list(edits.digests), rooms: edits.rooms,
-            keys: keys, statement: compileSpeech())
+            edits: store.list(edits.edits), growth: store.list(edits.growth), digests: store.list(edits.digests), digestCount: edits.rooms,
+            keys: keys, statement: compileStatement())
         return (rules, programs)
     }
 
@@ -108,6 +108,7 @@ struct RulesCompiler {
                 }
             }
         }
+        assert(left.isEmpty, "each value of an emitted event has its place")
         pieces.append(EmitPiece(text: store.text(text), expression: -1))
         return EmitRule(condition: condition, edit: edit, pieces: store.list(pieces))
     }
@@ -115,7 +116,7 @@ struct RulesCompiler {
     private func slot(_ path: Path) -> Int { paths.slot(of: path)! }
 
     /// Returns the rules for statements to the ledger. Returns nil if there is no ledger.
-    private func compileSpeech() -> UnsafePointer<ConsentStatementRules>? {
+    private func compileStatement() -> UnsafePointer<ConsentStatementRules>? {
         guard let section = plan.consent, section.ledger != nil else { return nil }
         let tiesUsers = ["userId", "anonymousId"].allSatisfy { section.subject.contains(Path(keys: [$0])) }
         return store.one(ConsentStatementRules(ConsentStatementRules.paths.map { slot(Path(keys: $0)) }, tiesUsers: tiesUsers))
@@ -169,7 +170,7 @@ struct RulesCompiler {
             var members: [(path: Path, json: String)] = []
             if let path = route.sample?.annotation, let rate { members.append((path, rate == 1 ? "1" : "\(rate)")) }
             let plain = members.isEmpty ? nil : SetStep(constants: members)
-            return [plain] + (route.session.map { [SetStep(constants: members + [(path: $0.place, json: SessionWriter.room)])] } ?? [])
+            return [plain] + (route.session.map { [SetStep(constants: members + [(path: $0.place, json: SessionWriter.placeholder)])] } ?? [])
         }
     }
 }

@@ -96,12 +96,14 @@ private struct Ring: ~Copyable {
         sightings[place] = SeenIDs.Sighting(key: sighting.key, time: latest)
         table[at] = UInt32(truncatingIfNeeded: place + 1)
         count += 1
+        assert(count <= capacity && Int(table[at]) - 1 < capacity, "the ring holds more ids than fit into it")
         return true
     }
 
     private func home(_ key: SubjectKey) -> Int { Int(truncatingIfNeeded: key.low) & mask }
 
     private mutating func forgetOldest() {
+        assert(count > 0, "an empty ring has no oldest id")
         if sightings[oldest].key != Ring.nobody { empty(oldest) }
         oldest = (oldest + 1) % capacity
         count -= 1
@@ -127,7 +129,10 @@ private struct Ring: ~Copyable {
     /// Removes the sighting at this place of the ring from the table.
     private func empty(_ place: Int) {
         var hole = home(sightings[place].key)
-        while Int(table[hole]) != place + 1 { hole = (hole + 1) & mask }
+        while Int(table[hole]) != place + 1 {
+            assert(table[hole] != 0, "an id of the ring is not in the table")
+            hole = (hole + 1) & mask
+        }
         // An entry that would not be found behind the hole moves into it.
         var at = (hole + 1) & mask
         while table[at] != 0 {

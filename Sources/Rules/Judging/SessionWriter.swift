@@ -29,7 +29,7 @@ struct SessionID: BitwiseCopyable {
 
 struct SessionWriter: ~Copyable {
     /// The placeholder that the edits write for an id. It is as long as an id.
-    static let room = "\"00000000-0000-0000-0000-000000000000\""
+    static let placeholder = "\"00000000-0000-0000-0000-000000000000\""
 
     private let key: SipKey
     private var scanner: Scanner
@@ -62,7 +62,8 @@ struct SessionWriter: ~Copyable {
     @inline(never) mutating func write(_ id: SessionID, _ rule: UnsafePointer<SessionRule>, on line: ByteRun) {
         guard let event = scanner.scan(line.base, 0) else { return }
         let slot = event.slots[rule.pointee.place]
-        guard Int(slot.end - slot.start) == SessionWriter.room.utf8.count else { return }
+        guard Int(slot.end - slot.start) == SessionWriter.placeholder.utf8.count else { return }
+        assert(event.block[Int(slot.start)] == UInt8(ascii: "\""), "the placeholder is a string")
         // The UUID is of version 8, whose content is free.
         UUIDText.write(
             id.high & 0xffff_ffff_ffff_0fff | 0x8000, id.low & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000,

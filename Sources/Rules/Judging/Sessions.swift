@@ -49,6 +49,7 @@ struct Sessions: Sendable {
     // MARK: - The order
 
     private mutating func link(_ place: Int) {
+        assert(newest < 0 || visits[newest].newer < 0, "the newest visit has a newer one")
         visits[place].older = newest
         visits[place].newer = -1
         if newest >= 0 { visits[newest].newer = place } else { oldest = place }
@@ -57,6 +58,7 @@ struct Sessions: Sendable {
 
     private mutating func unlink(_ place: Int) {
         let visit = visits[place]
+        assert((visit.newer < 0) == (place == newest) && (visit.older < 0) == (place == oldest), "a visit is not in the order")
         if visit.newer >= 0 { visits[visit.newer].older = visit.older } else { newest = visit.older }
         if visit.older >= 0 { visits[visit.older].newer = visit.newer } else { oldest = visit.newer }
     }
@@ -72,6 +74,7 @@ struct Sessions: Sendable {
             visits.append(visit)
         }
         link(place)
+        assert(visits.count <= most, "more subjects are remembered than allowed")
         if visits.count * 3 > table.count * 2 { grow() } else { enter(place) }
     }
 
@@ -98,12 +101,13 @@ struct Sessions: Sendable {
     }
 
     private mutating func grow() {
+        assert(table.count.nonzeroBitCount == 1, "the places of a table are found by a mask")
         table = Array(repeating: 0, count: table.count * 2)
         for place in visits.indices { enter(place) }
     }
 
     private mutating func forget(_ subject: SubjectKey) {
-        guard var hole = slot(of: subject) else { return }
+        guard var hole = slot(of: subject) else { return assertionFailure("a visit is not in the table") }
         // An entry that would not be found behind the hole moves into it.
         var slot = next(hole)
         while table[slot] != 0 {

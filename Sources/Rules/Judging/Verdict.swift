@@ -67,6 +67,8 @@ public struct Tally: Sendable {
     private(set) var routes: Int
     public init(routes: Int) {
         self.routes = routes
+        assert(Tally.columns.indices.allSatisfy { Tally.column(of: Tally.columns[$0]) == $0 }, "each verdict has its own column")
+        assert(Tally.columns.count == Tally.width, "each column has its verdict")
         keepErrors = Array(repeating: 0, count: routes)
         transformErrors = keepErrors
         counts = Array(repeating: 0, count: routes * Tally.width)
@@ -130,8 +132,9 @@ public struct Tally: Sendable {
 
     /// Adds the counts of another block. `numbers` are the numbers that its routes have here.
     public mutating func add(_ other: Tally, numbers: [UInt16]) {
+        precondition(numbers.count == other.routes, "each route of the other tally has a number")
         addTotals(other)
-        if let most = numbers.max() { makeRoom(for: most) }
+        if let most = numbers.max() { addRoutes(upTo: most) }
         for (route, number) in numbers.enumerated() {
             keepErrors[Int(number)] += other.keepErrors[route]
             transformErrors[Int(number)] += other.transformErrors[route]
@@ -139,7 +142,8 @@ public struct Tally: Sendable {
         }
     }
 
-    private mutating func makeRoom(for route: UInt16) {
+    /// Adds routes with the count 0, up to this one.
+    private mutating func addRoutes(upTo route: UInt16) {
         let lacking = Int(route) + 1 - routes
         guard lacking > 0 else { return }
         counts += Array(repeating: 0, count: lacking * Tally.width)
@@ -150,7 +154,7 @@ public struct Tally: Sendable {
 
     /// Counts events with this verdict of the route.
     public mutating func count(_ verdict: Verdict, _ count: Int = 1, route: UInt16) {
-        makeRoom(for: route)
+        addRoutes(upTo: route)
         counts[Int(route) * Tally.width + Tally.column(of: verdict)] += count
     }
 

@@ -1,4 +1,5 @@
-// The meaning of consent in the formats of other platforms: `map` of the consent section.
+// The meaning of consent in the formats of other platforms: `map` of the consent section. It names no format: each signal of the consent
+// gate declares with a `ConsentMeaningSchema` what its meaning may say, and reads the meaning that the section gives it.
 
 public struct ConsentMapPlan: Sendable, Equatable {
     /// One purpose, with its meaning in the other format.
@@ -11,42 +12,83 @@ public struct ConsentMapPlan: Sendable, Equatable {
         }
     }
 
-    public struct TCF: Sendable, Equatable {
-        /// The purposes of TCF. All of them must be allowed.
-        public var purposes: [Int] = []
-        /// The vendor that must be allowed too. If it is nil, no vendor is checked.
-        public var vendor: Int?
-        /// The legal bases. Any of them is enough.
-        public var bases = [Basis.consent]
-        public init() {}
-    }
-
-    public enum Basis: String, Sendable, CaseIterable {
-        case consent
-        case legitimateInterest = "legitimate_interest"
-    }
-
-    public enum OptOut: String, Sendable, CaseIterable {
-        case sale, sharing
-        case targetedAdvertising = "targeted_advertising"
-        case sensitiveData = "sensitive_data"
-    }
-
-    /// The signals of Google's consent mode.
-    public enum Google: String, Sendable, CaseIterable {
-        case adStorage = "ad_storage"
-        case analyticsStorage = "analytics_storage"
-        case adUserData = "ad_user_data"
-        case adPersonalization = "ad_personalization"
-    }
-
-    public var tcf: [Entry<TCF>] = []
-    /// The opt-outs. Any of them refuses the purpose.
-    public var gpp: [Entry<[OptOut]>] = []
-    /// The signals. All of them must be granted.
-    public var google: [Entry<[Google]>] = []
+    private var signals: [String: [Entry<ConsentMeaning>]] = [:]
     /// Other names of the purpose, which mean the same as its own.
     public var categories: [Entry<[String]>] = []
 
     public init() {}
+
+    /// The entries of the signal with this key, in the order of the file.
+    public subscript(key: String) -> [Entry<ConsentMeaning>] {
+        get { signals[key] ?? [] }
+        set { signals[key] = newValue.isEmpty ? nil : newValue }
+    }
+
+    /// All purposes that the map names. A purpose may occur several times.
+    public var purposes: [String] { signals.values.joined().map(\.purpose) + categories.map(\.purpose) }
+}
+
+/// The meaning of a signal for one purpose, in the form that the schema of the signal describes.
+public struct ConsentMeaning: Sendable, Equatable {
+    public enum Setting: Sendable, Equatable {
+        case words([String])
+        case numbers([Int])
+    }
+
+    /// The words, if the meaning is a list of words.
+    public var words: [String] = []
+    /// The settings by name, if the meaning is an object. A setting that is left out in the file is not here.
+    public var settings: [String: Setting] = [:]
+
+    public init() {}
+
+    /// Returns the words of a setting, or nil if it is left out.
+    public func words(_ name: String) -> [String]? { if case .words(let words)? = settings[name] { words } else { nil } }
+    /// Returns the numbers of a setting, or nil if it is left out.
+    public func numbers(_ name: String) -> [Int]? { if case .numbers(let numbers)? = settings[name] { numbers } else { nil } }
+}
+
+/// The form of a signal's entries in `map`, as plain data.
+public struct ConsentMeaningSchema: Sendable {
+    public enum Values: Sendable {
+        /// A list of these words; `called` is what messages call them.
+        case words([String], called: String)
+        /// A list of numbers in this range.
+        case numbers(ClosedRange<Int>, called: String)
+        /// One number in this range.
+        case number(ClosedRange<Int>)
+    }
+
+    public struct Setting: Sendable {
+        public var name: String
+        public var values: Values
+        public var isRequired: Bool
+        public var about: String
+        public init(_ name: String, _ values: Values, required: Bool = false, _ about: String) {
+            self.name = name
+            self.values = values
+            isRequired = required
+            self.about = about
+        }
+    }
+
+    public enum Shape: Sendable {
+        case words([String], called: String)
+        case settings([Setting])
+    }
+
+    /// The key of the signal in `map`.
+    public var key: String
+    /// What messages call the entries, such as "purposes with opt-outs".
+    public var noun: String
+    public var about: String
+    /// The form of the meaning for one purpose.
+    public var shape: Shape
+
+    public init(_ key: String, called noun: String, _ about: String, _ shape: Shape) {
+        self.key = key
+        self.noun = noun
+        self.about = about
+        self.shape = shape
+    }
 }

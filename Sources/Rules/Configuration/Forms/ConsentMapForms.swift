@@ -1,43 +1,67 @@
-// The form of `map` in the consent section: what consent in the formats of other platforms means for the purposes of the file.
+// The form of `map` in the consent section: what consent in the formats of other platforms means for the purposes of the file. The keys
+// and their meanings come from the declarations of the signals in the consent gate.
 
+internal import ConsentGate
 internal import Document
 internal import FormReading
 internal import Plans
 
 enum ConsentMapForms {
     static let map = Form<ConsentMapPlan>(form.notEmpty.schema) { node, reading in
-        if node.entries?.isEmpty == true { reading.fault(node, "must not be empty, expected tcf, gpp, google or categories") }
+        if node.entries?.isEmpty == true { reading.fault(node, "must not be empty, expected \(Words.either(members.map(\.name)))") }
         return form.read(node, reading)
     }
 
-    private static let form = Form<ConsentMapPlan>.object(
-        ConsentMapPlan(),
-        [
-            Member("tcf", table("purposes with those of TCF", of: tcf), "What a TC string must allow for a purpose.", into: \.tcf),
-            Member(
-                "gpp", table("purposes with opt-outs", of: Forms.set("opt-outs", of: Forms.choice(ConsentMapPlan.OptOut.self))),
-                "The opt-outs of a GPP string that refuse a purpose.", into: \.gpp),
-            Member(
-                "google", table("purposes with signals", of: Forms.set("signals", of: Forms.choice(ConsentMapPlan.Google.self))),
-                "The signals of Google's consent mode that must all be granted for a purpose.", into: \.google),
+    private static let form = Form<ConsentMapPlan>.object(ConsentMapPlan(), members)
+
+    private static let members =
+        ConsentSignals.meanings.map(member) + [
             Member(
                 "categories", table("purposes with names", of: Forms.set("names", of: Forms.name)),
-                "Other names of a purpose, as consent platforms use them.", into: \.categories),
-        ])
+                "Other names of a purpose, as consent platforms use them.", into: \.categories)
+        ]
 
-    private static let tcf = Form<ConsentMapPlan.TCF>.object(
-        ConsentMapPlan.TCF(),
-        [
-            Member(
-                "purposes", Forms.set("purposes of TCF", of: Forms.integer(1...24)), required: true,
-                "The purposes of TCF that must all be allowed.", into: \.purposes),
-            Member(
-                "vendor", Forms.integer(1...65_535), "The vendor that must be allowed too, by its id in the Global Vendor List.",
-                into: \.vendor),
-            Member(
-                "basis", Forms.set("bases", of: Forms.choice(ConsentMapPlan.Basis.self)),
-                "The legal bases, any one of which is enough; [\"consent\"] when left out.", into: \.bases),
-        ])
+    private static func member(_ schema: ConsentMeaningSchema) -> Member<ConsentMapPlan> {
+        let key = schema.key
+        return Member(key, table(schema.noun, of: meaning(schema.shape)), schema.about, into: \ConsentMapPlan.[key])
+    }
+
+    private static func meaning(_ shape: ConsentMeaningSchema.Shape) -> Form<ConsentMeaning> {
+        switch shape {
+        case .words(let words, let noun):
+            return Forms.set(noun, of: word(words)).then { words, _, _ in
+                var meaning = ConsentMeaning()
+                meaning.words = words
+                return meaning
+            }
+        case .settings(let settings):
+            return Form<ConsentMeaning>.object(
+                ConsentMeaning(),
+                settings.map { setting in
+                    let name = setting.name
+                    return Member(
+                        name, values(setting.values), required: setting.isRequired, setting.about, into: \ConsentMeaning.settings[name])
+                })
+        }
+    }
+
+    private static func values(_ values: ConsentMeaningSchema.Values) -> Form<ConsentMeaning.Setting> {
+        switch values {
+        case .words(let words, let noun): Forms.set(noun, of: word(words)).then { words, _, _ in .words(words) }
+        case .numbers(let range, let noun): Forms.set(noun, of: Forms.integer(range)).then { numbers, _, _ in .numbers(numbers) }
+        case .number(let range): Forms.integer(range).then { number, _, _ in .numbers([number]) }
+        }
+    }
+
+    private static func word(_ words: [String]) -> Form<String> {
+        Form(SchemaParts.choice(words)) { node, reading in
+            guard let text = node.text, words.contains(text.value) else {
+                reading.refuseChoice(node, words)
+                return nil
+            }
+            return text.value
+        }
+    }
 
     private static func table<Meaning>(_ noun: String, of meaning: Form<Meaning>) -> Form<[ConsentMapPlan.Entry<Meaning>]> {
         Forms.table(noun, by: purposeKey, of: meaning).then { table, _, _ in table.map { ConsentMapPlan.Entry($0.key, $0.value) } }

@@ -1,4 +1,5 @@
-// The consent section, compiled: its levels, its purposes, and the members of an event that carry consent.
+// The consent section, compiled: its levels, its purposes, and the signals that state consent in events. It is plain data in the memory of a
+// store, and answers by names and sets of purposes.
 
 internal import Admission
 internal import Events
@@ -16,45 +17,7 @@ struct ConsentRules: BitwiseCopyable {
         let purposes: Purposes
     }
 
-    /// The slots of the members that carry consent.
-    struct Members: BitwiseCopyable {
-        /// The object that holds the next three members and the last three.
-        let consent: Int
-        let level: Int
-        let purposes: Int
-        let preferences: Int
-        let management: Int
-        let allowed: Int
-        let denied: Int
-        let gpc: Int
-        let tcf: Int
-        let gpp: Int
-        let google: Int
-
-        static let context = ["context", "consent"]
-        static let paths: [[String]] = [
-            context, context + ["level"], context + ["purposes"], context + ["categoryPreferences"],
-            ["context", "consentManagement"], ["context", "consentManagement", "allowedConsentIds"],
-            ["context", "consentManagement", "deniedConsentIds"], ["context", "gpc"], context + ["tcf"], context + ["gpp"],
-            context + ["google"],
-        ]
-
-        init(_ slots: [Int]) {
-            consent = slots[0]
-            level = slots[1]
-            purposes = slots[2]
-            preferences = slots[3]
-            management = slots[4]
-            allowed = slots[5]
-            denied = slots[6]
-            gpc = slots[7]
-            tcf = slots[8]
-            gpp = slots[9]
-            google = slots[10]
-        }
-    }
-
-    let members: Members
+    let signals: CompiledSignals
     let levels: UnsafeBufferPointer<Level>
     /// True if the levels name purposes. If not, levels and purposes are independent.
     let levelsHavePurposes: Bool
@@ -69,12 +32,12 @@ struct ConsentRules: BitwiseCopyable {
     /// The purposes that Global Privacy Control refuses, and whether there are any.
     let gpc: Purposes
     let gpcRefuses: Bool
-    let map: ConsentMap
     /// The assumptions about unknown subjects.
     var unknown: UnknownRules
     /// The least version of the text that must have been consented to. It is empty if any version counts.
     private let minimumVersion: ByteRun
 
+    /// Compiles the section. `slots` has the slots of the members that carry consent, in the order of `ConsentMember.all`.
     init(_ plan: ConsentPlan, demands: [ConsentDemand], slots: [Int], unknownSlot: Int, in store: Store) {
         var all: Set<[UInt8]> = []
         for level in plan.levels { all.formUnion((level.purposes ?? []).map { Array($0.utf8) }) }
@@ -82,10 +45,10 @@ struct ConsentRules: BitwiseCopyable {
         all.formUnion((plan.gpc ?? []).map { Array($0.utf8) })
         all.formUnion(plan.map.purposes.map { Array($0.utf8) })
         let sorted = ConsentRules.sorted(all)
+        precondition(!plan.levels.isEmpty, "a consent section has a level")
         names = store.list(sorted.map(store.text))
         width = max(1, (sorted.count + 63) / 64)
         nothing = store.list([UInt64](repeating: 0, count: width)).baseAddress!
-        members = Members(slots)
         levelsHavePurposes = plan.levels.contains { $0.purposes != nil }
         let width = self.width
         func set(_ purposes: [String]) -> Purposes { ConsentRules.set(purposes, names: sorted, width: width, store: store) }
@@ -98,7 +61,7 @@ struct ConsentRules: BitwiseCopyable {
                 let purposes = meanings[String(decoding: name, as: UTF8.self)]?.map(\.purpose) ?? []
                 return Alias(name: store.text(name), purposes: set(purposes))
             })
-        map = ConsentMap(plan.map, sorted, in: store)
+        signals = CompiledSignals(slots, ConsentMapCompiler(plan: plan.map, purposes: sorted, store: store))
         gpc = plan.gpc.map(set) ?? ConsentRules.all(sorted.count, width: width, store: store)
         gpcRefuses = plan.gpc.map { !$0.isEmpty } ?? true
         unknown = UnknownRules(plan, slot: unknownSlot, in: store)
@@ -118,7 +81,7 @@ struct ConsentRules: BitwiseCopyable {
     private static func set(_ purposes: [String], names: [[UInt8]], width: Int, store: Store) -> Purposes {
         var words = [UInt64](repeating: 0, count: width)
         for purpose in purposes {
-            let bit = names.firstIndex(of: Array(purpose.utf8))!
+            guard let bit = names.firstIndex(of: Array(purpose.utf8)) else { preconditionFailure("a purpose has no bit") }
             words[bit / 64] |= 1 << UInt64(bit % 64)
         }
         return store.list(words).baseAddress!

@@ -23,7 +23,7 @@ private func plan(_ change: (inout ConsentPlan) -> Void = { _ in }) -> Plan {
 }
 
 /// Reads the statements of events under a plan.
-private final class Ear {
+private final class StatementReader {
     private let ruleset: Ruleset
     private var judge: Judge
     private var scanner: Scanner
@@ -45,7 +45,7 @@ private final class Ear {
     }
 }
 
-private func action(_ line: String, _ plan: Plan = plan()) -> ConsentAction? { Ear(plan).action(line) }
+private func action(_ line: String, _ plan: Plan = plan()) -> ConsentAction? { StatementReader(plan).action(line) }
 private func act(_ line: String) -> ConsentAction.Act? { action(line)?.act }
 private func own(_ consent: String) -> ConsentAction.Act? { act(#"{"type":"consent","userId":"u","consent":\#(consent)}"#) }
 private func preferred(_ preferences: String) -> ConsentAction.Act? {
@@ -56,7 +56,7 @@ private func preferred(_ preferences: String) -> ConsentAction.Act? {
 private func ids(_ line: String) -> [String]? { action(line).map { $0.ids.map { String(decoding: $0, as: UTF8.self) } } }
 
 @Suite("Statements of events for the ledger")
-struct SpeechTests {
+struct StatementTests {
     @Test(
         "an event of type consent states terms, a refusal or a withdrawal",
         arguments: [
@@ -185,8 +185,8 @@ struct LoweringTests {
             (ConsentTerms(denied: ["analytics"]), ConsentTerms(granted: ["analytics", "operations"]), nil),
             (.withdrawn, ConsentTerms(level: "standard"), nil),
         ] as [(ConsentTerms?, ConsentTerms, ConsentTerms?)])
-    func lowering(known: ConsentTerms?, said: ConsentTerms, expected: ConsentTerms?) {
-        #expect(vocabulary.lowered(known, by: said) == expected)
+    func lowering(known: ConsentTerms?, stated: ConsentTerms, expected: ConsentTerms?) {
+        #expect(vocabulary.lowered(known, by: stated) == expected)
     }
 
     @Test("the terms of tied ids are lowered one by one")
@@ -204,13 +204,13 @@ struct LoweringTests {
 }
 
 /// A random value in the `consent` of an event. It can be written as JSON, and read by the model.
-private indirect enum Said {
+private indirect enum RandomValue {
     case text(String)
-    case list([Said])
+    case list([RandomValue])
     case bool(Bool)
     case null, number, object
 
-    static func random(_ chance: inout Seeded) -> Said {
+    static func random(_ chance: inout Seeded) -> RandomValue {
         let words = ["standard", "essential", "none", "analytics", "operations", "C0002", "ads", ""]
         switch Int.random(in: 0..<12, using: &chance) {
         case 0..<4: return .text(words.randomElement(using: &chance)!)
@@ -226,11 +226,11 @@ private indirect enum Said {
 
     func json(_ chance: inout Seeded) -> String {
         switch self {
-        case .text(let text): return Said.quoted(text, &chance)
+        case .text(let text): return RandomValue.quoted(text, &chance)
         case .list(let items):
             var parts: [String] = []
-            for item in items { parts.append(Said.space(&chance) + item.json(&chance) + Said.space(&chance)) }
-            return "[" + parts.joined(separator: ",") + Said.space(&chance) + "]"
+            for item in items { parts.append(RandomValue.space(&chance) + item.json(&chance) + RandomValue.space(&chance)) }
+            return "[" + parts.joined(separator: ",") + RandomValue.space(&chance) + "]"
         case .bool(let value): return "\(value)"
         case .null: return "null"
         case .number: return "-1.5e3"
@@ -267,26 +267,26 @@ private indirect enum Said {
 @Suite("Events of type consent, compared with a simple model")
 struct OwnFormModelTests {
     /// Returns the expected action, or nil if the statement is invalid.
-    private func expected(_ members: [(name: String, value: Said)]) -> ConsentAction.Act? {
-        let said = Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0.value) })
-        if said["withdrawn"]?.bool == true { return .withdraw(nil) }
-        guard said["other"] == nil else { return nil }
-        if let level = said["level"], !["none", "essential", "standard"].contains(level.text ?? "") { return nil }
-        if let version = said["version"], version.text ?? "" == "" { return nil }
+    private func expected(_ members: [(name: String, value: RandomValue)]) -> ConsentAction.Act? {
+        let values = Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0.value) })
+        if values["withdrawn"]?.bool == true { return .withdraw(nil) }
+        guard values["other"] == nil else { return nil }
+        if let level = values["level"], !["none", "essential", "standard"].contains(level.text ?? "") { return nil }
+        if let version = values["version"], version.text ?? "" == "" { return nil }
         for name in ["granted", "denied"] {
-            if let value = said[name], value.purposes == nil { return nil }
+            if let value = values[name], value.purposes == nil { return nil }
         }
-        let denied = Array(said["denied"]?.purposes ?? [])
-        let isState = said["level"] != nil || said["granted"] != nil
-        if let withdrawn = said["withdrawn"], withdrawn.bool == nil {
+        let denied = Array(values["denied"]?.purposes ?? [])
+        let isState = values["level"] != nil || values["granted"] != nil
+        if let withdrawn = values["withdrawn"], withdrawn.bool == nil {
             guard let purposes = withdrawn.purposes, !purposes.isEmpty, !isState, denied.isEmpty else { return nil }
             return .withdraw(purposes.sorted())
         }
         if isState {
             return .state(
                 ConsentTerms(
-                    level: said["level"]?.text, granted: Array(said["granted"]?.purposes ?? []), denied: denied,
-                    version: said["version"]?.text))
+                    level: values["level"]?.text, granted: Array(values["granted"]?.purposes ?? []), denied: denied,
+                    version: values["version"]?.text))
         }
         return denied.isEmpty ? nil : .refuse(denied.sorted())
     }
@@ -294,19 +294,19 @@ struct OwnFormModelTests {
     @Test("any content is read as by the model", arguments: 0..<4)
     func random(seed: UInt64) {
         var chance = Seeded(state: seed)
-        let ear = Ear()
+        let reader = StatementReader()
         var kinds: [String: Int] = [:]
         for _ in 0..<3000 {
             var names = ["level", "granted", "denied", "version", "withdrawn"].shuffled(using: &chance)
             if Int.random(in: 0..<10, using: &chance) == 0 { names.insert("other", at: 0) }
-            let members = names.prefix(Int.random(in: 0...3, using: &chance)).map { (name: $0, value: Said.random(&chance)) }
+            let members = names.prefix(Int.random(in: 0...3, using: &chance)).map { (name: $0, value: RandomValue.random(&chance)) }
             var parts: [String] = []
             for member in members {
-                let space = Said.space(&chance)
-                parts.append(space + Said.quoted(member.name, &chance) + space + ":" + space + member.value.json(&chance) + space)
+                let space = RandomValue.space(&chance)
+                parts.append(space + RandomValue.quoted(member.name, &chance) + space + ":" + space + member.value.json(&chance) + space)
             }
-            let text = "{" + Said.space(&chance) + parts.joined(separator: ",") + "}"
-            let found = ear.action(#"{"type":"consent","userId":"u","consent":\#(text)}"#)?.act
+            let text = "{" + RandomValue.space(&chance) + parts.joined(separator: ",") + "}"
+            let found = reader.action(#"{"type":"consent","userId":"u","consent":\#(text)}"#)?.act
             if let expected = expected(members) {
                 #expect(found == expected, "\(text)")
                 kinds[String("\(expected)".prefix(5)), default: 0] += 1

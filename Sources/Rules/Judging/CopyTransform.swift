@@ -1,0 +1,32 @@
+// Runs the transform of a route that needs more than splices, before the verdict, because a step may withhold the event. It keeps the result
+// until the copy is written.
+
+internal import Editing
+internal import Events
+
+struct CopyTransform: ~Copyable {
+    private var transformer: Transformer
+    /// The result of the program that ran last. It is nil if the program withheld the event.
+    private(set) var made: Transformer.Made?
+    /// The number of times that an expression had no value, since `takeErrors`.
+    private var errors = 0
+    /// The findings of the steps of the present route. They are collected only in a trial.
+    var findings: [StepFinding] = []
+
+    init(_ ruleset: Ruleset) { transformer = Transformer(ruleset.stages, ruleset.programs) }
+
+    /// Runs a program. Returns false if it withholds the event.
+    mutating func run(_ program: Int, _ event: ScannedEvent, context: borrowing EventContext) -> Bool {
+        if context.isTrial { findings = transformer.trace(program, event: event, around: context.around, turn: context.turn) }
+        made = transformer.run(program, event: event, around: context.around, turn: context.turn)
+        errors = transformer.errors
+        return made != nil
+    }
+
+    /// Returns the number of times that an expression had no value, and forgets it.
+    @inline(__always) mutating func takeErrors() -> Int {
+        guard errors > 0 else { return 0 }
+        defer { errors = 0 }
+        return errors
+    }
+}

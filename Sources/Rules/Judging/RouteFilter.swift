@@ -1,0 +1,60 @@
+// The filter of each route: it decides which routes take an event. It remembers of the present event whether a route took it, for routes
+// with `else`; consent and the sample do not change that.
+
+internal import Events
+internal import Expressions
+internal import Matching
+
+struct RouteFilter {
+    private let routes: UnsafeBufferPointer<RouteRules>
+    /// For each source and key, whether its events may take each route.
+    private let boundsOfKeys: UnsafeBufferPointer<UnsafeBufferPointer<UnsafePointer<Bool>>>
+    /// For each route, whether the key of the event allows it. It is nil if all routes are allowed.
+    private var bounds: UnsafePointer<Bool>?
+    /// True if a route took the event: its filter matched, whatever consent and the sample decided afterwards.
+    private var isTaken = false
+
+    init(_ rules: Rules) {
+        routes = rules.routes
+        boundsOfKeys = rules.bounds
+    }
+
+    /// Limits the routes of the next events to those of a key, counted from 1. 0 means no key.
+    @inline(__always) mutating func limit(source: Int, key: Int) {
+        assert(key == 0 || key <= boundsOfKeys[source].count, "a key that its source does not have")
+        bounds = key == 0 ? nil : boundsOfKeys[source][key - 1]
+    }
+
+    mutating func removeLimit() { bounds = nil }
+
+    /// Begins with another event, with the same limit.
+    @inline(__always) mutating func begin() { isTaken = false }
+
+    /// Returns the stage of the filter that excludes the event. Returns nil if the route takes the event.
+    @inline(__always) mutating func stage(_ event: ScannedEvent, route index: Int, context: inout EventContext) -> FilterStage? {
+        assert(routes.indices.contains(index), "a route that the plan does not have")
+        let route = routes.baseAddress! + index
+        if let bounds, !bounds[index] { return .key }
+        if route.pointee.takesRest, isTaken { return .else }
+        if !route.pointee.events.isEmpty {
+            guard let text = context.readName(event), route.pointee.events.match(text) else {
+                return .events
+            }
+        }
+        for rule in route.pointee.match where !rule.matches(event, &context.decoder) { return .match }
+        if !route.pointee.not.isEmpty,
+            route.pointee.not.holds(event, name: &context.name, nameSlot: context.nameSlot, decoder: &context.decoder)
+        {
+            return .not
+        }
+        if route.pointee.condition >= 0 {
+            switch context.decide(route.pointee.condition, event) {
+            case .yes: break
+            case .no: return .where
+            case .error: return .whereErrors
+            }
+        }
+        isTaken = true
+        return nil
+    }
+}
