@@ -158,20 +158,22 @@ let package = Package(
         // The plan: the validated contents of routes.json, which the other modules use.
         module("Plans", in: "Rules", ["Document", "Redaction", "Expressions", "Events"]),
         // JSON documents that people write. Each value has its place in the file.
-        module("Document", in: "Rules", ["CJansson"]),
+        module("Document", in: "Rules", ["Encoding", "CJansson"]),
         // Finds and masks personal data in the strings of an event.
-        module("Redaction", in: "Rules", ["Expressions", "Events"]),
-        module("Expressions", in: "Rules", ["Events", "Platform", "CPlatform"]),
-        module("Events", in: "Base", ["CSIMD"]),
+        module("Redaction", in: "Rules", ["Expressions", "Events", "Encoding"]),
+        module("Expressions", in: "Rules", ["Events", "Platform", "Encoding", "CPlatform"]),
+        module("Events", in: "Base", ["Encoding", "CSIMD"]),
         // Reads consent signals in the formats of other organisations.
         module("Signals", in: "Consent"),
         // Converts request bodies of vendors' client libraries to lines of events.
-        module("Dialects", in: "Flow", ["Events"]),
+        module("Dialects", in: "Flow", ["Events", "Encoding"]),
         module("Database", in: "Base", ["Platform", "CSQLite", "CChecksum"]),
-        module("Platform", in: "Base", ["CPlatform"]),
+        module("Platform", in: "Base", ["Encoding", "CPlatform"]),
+        // How strings of JSON, bytes and times are written.
+        module("Encoding", in: "Base"),
 
         // The kit that the author of an adapter imports.
-        module("PluginKit", in: "Kits", ["CSwitchyardPlugin", "CJansson", "Events", "Platform"]),
+        module("PluginKit", in: "Kits", ["CSwitchyardPlugin", "CJansson", "Events", "Platform", "Encoding"]),
 
         // The plugin ABI. Its one header is the only code that a module and the router share.
         native("CSwitchyardPlugin", in: "Kits"),
@@ -210,6 +212,7 @@ let package = Package(
         tests("DatabaseTests", ["Database", "Platform", "CChecksum"]),
         tests("LedgerTests", ["Seeded", "Ledger", "TestSupport", "Admission", "ConsentGate", "Database", "Platform"]),
         tests("EventsTests", ["Seeded", "Events"]),
+        tests("EncodingTests", ["Encoding"]),
         tests("SignalsTests", ["Seeded", "Signals"]),
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
