@@ -127,7 +127,7 @@ let package = Package(
                 "Workers", "Delivery", "Judging", "Spool", "Ledger", "Admission", "ConsentGate", "Plans", "Expressions", "Events",
                 "Platform",
             ]),
-        module("Control", in: "Inspect", ["Platform", "CPlatform"]),
+        module("Control", in: "Inspect", ["Platform"]),
         module("Sending", in: "Inspect", ["Platform", "CPlatform", "CJansson", "CCurlLoaded"]),
         // The workers, which scan and judge blocks of lines.
         module(
