@@ -205,7 +205,9 @@ let package = Package(
                 "Seeded", "Admission", "ConsentGate", "Judging", "Redaction", "Configuration", "Plans", "Expressions", "Events", "CCrypto",
             ],
             path: "Tests/Models", swiftSettings: strict + testable),
-        .target(name: "TestSupport", dependencies: ["FaultyFiles", "Spool", "Platform"], path: "Tests/Support", swiftSettings: strict),
+        .target(
+            name: "TestSupport", dependencies: ["FaultyFiles", "Spool", "Platform", "CZlib", "CZstd"], path: "Tests/Support",
+            swiftSettings: strict),
         // A file system for SQLite that fails when a test says so.
         .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
         tests("SpoolTests", ["Spool", "TestSupport", "Admission", "ConsentGate", "Plans", "Events", "Database", "Platform"]),
@@ -240,8 +242,8 @@ let package = Package(
                 "Delivery", "Spool", "Database", "TestSupport", "Admission", "ConsentGate", "Judging", "Plans", "Events",
                 "Platform",
             ]),
-        tests("ListenerTests", ["Listener", "Ingest", "Plans", "Dialects", "Events", "Platform", "CZlib", "CZstd"]),
-        tests("IngestTests", ["Ingest", "Plans", "Events", "Platform"]),
+        tests("ListenerTests", ["Listener", "Ingest", "TestSupport", "Plans", "Dialects", "Events", "Platform"]),
+        tests("IngestTests", ["Ingest", "TestSupport", "Plans", "Events", "Platform"]),
         tests("PlatformTests", ["Platform", "TestSupport"]),
         tests("ControlTests", ["Control", "Platform"]),
         tests("SendingTests", ["Sending", "TestSupport", "Platform"]),
@@ -252,7 +254,7 @@ let package = Package(
         // Every adapter defines the symbol that a module exports. In the tests, which link several adapters, the linker uses the first one.
         .testTarget(
             name: "AdapterTests",
-            dependencies: ["Console", "Exec", "File", "NoOp", "PluginKit", "TestSupport", "Events", "CZlib", "CZstd"],
+            dependencies: ["Console", "Exec", "File", "NoOp", "PluginKit", "TestSupport", "Events"],
             swiftSettings: strict,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "muldefs"])]),
         // This is a program, so that the author of any adapter can check a built module with the contract.
@@ -263,7 +265,7 @@ let package = Package(
             exclude: ["bad.c", "bad.json", "scripted.json", "server.py"], swiftSettings: strict),
         // This is a program, because it reads the cases of the specification from a folder of the user.
         .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
-        tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
+        tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport"], exclude: ["tls-server.py"]),
         tests("HoldingTests", ["Holding", "Spool", "Admission", "Plans", "Platform"]),
         tests(
             "GenerationsTests",
