@@ -279,7 +279,7 @@ let package = Package(
                 "Plans", "Events",
                 "Platform",
             ]),
-        tests("EndToEndTests", ["Seeded", "TestSupport", "CSQLite", "CZlib", "CZstd"]),
+        tests("EndToEndTests", ["Seeded", "TestSupport", "CSQLite"]),
     ]
         + [
             adapter("Console", ["CPlatform"]),

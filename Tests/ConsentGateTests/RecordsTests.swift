@@ -24,7 +24,7 @@ private func section(_ change: (inout ConsentPlan) -> Void = { _ in }) -> Consen
 }
 
 /// Records in memory, and a gate that reads them.
-private struct Gatehouse {
+private struct RecordsGate {
     let records = ConsentRecords()
     var consent = section()
 
@@ -53,7 +53,7 @@ private struct Gatehouse {
 @Suite("Consent on record") struct RecordsTests {
     @Test("consent on record admits the subject's events without signals, and no other subject's events")
     func onRecord() {
-        let gate = Gatehouse()
+        let gate = RecordsGate()
         gate.say("ann", ConsentTerms(level: "standard"))
         #expect(gate.passes(#"{"userId":"ann"}"#) == ["none", "essential", "standard", "operations", "analytics"])
         #expect(gate.passes(#"{"userId":"bob"}"#) == ["none"])
@@ -63,7 +63,7 @@ private struct Gatehouse {
 
     @Test("the signals of an event can only restrict the consent on record")
     func narrowed() {
-        let gate = Gatehouse()
+        let gate = RecordsGate()
         gate.say("ann", ConsentTerms(level: "standard"))
         func passes(_ context: String) -> [String] { gate.passes(#"{"userId":"ann","context":\#(context)}"#) }
         #expect(passes(#"{"consent":{"level":"essential"}}"#) == ["none", "essential", "operations"])
@@ -76,7 +76,7 @@ private struct Gatehouse {
 
     @Test("the strictest record of the event's subjects holds, and consent is unknown only if all of them are unknown")
     func strictest() {
-        let gate = Gatehouse()
+        let gate = RecordsGate()
         gate.say("ann", ConsentTerms(level: "detailed"))
         gate.say("phone", ConsentTerms(level: "standard", denied: ["operations"]))
         #expect(gate.passes(#"{"userId":"ann","anonymousId":"phone"}"#) == ["none", "analytics"])
@@ -88,7 +88,7 @@ private struct Gatehouse {
 
     @Test("if levels have no purposes, the lower level of two subjects holds, and the purposes that both grant")
     func strictestLevel() {
-        var gate = Gatehouse()
+        var gate = RecordsGate()
         gate.consent = section { $0.levels = levels.map { .init(name: $0.name, purposes: nil) } }
         gate.say("ann", ConsentTerms(level: "detailed", granted: ["analytics", "research"]))
         gate.say("phone", ConsentTerms(level: "essential", granted: ["analytics"]))
@@ -101,7 +101,7 @@ private struct Gatehouse {
 
     @Test("the strictest of three records holds, even if the third was never compiled before")
     func third() {
-        var gate = Gatehouse()
+        var gate = RecordsGate()
         gate.consent = section { $0.subject = ["userId", "anonymousId", "groupId"].map { path($0) } }
         gate.say("ann", .withdrawn)
         gate.say("phone", .withdrawn)
@@ -111,7 +111,7 @@ private struct Gatehouse {
 
     @Test("a withdrawal denies every route that demands something, whatever else is stated or assumed")
     func refused() {
-        var gate = Gatehouse()
+        var gate = RecordsGate()
         gate.consent = section { $0.unknown = .assume(3) }
         gate.say("ann", .withdrawn)
         gate.say("phone", ConsentTerms(level: "detailed"))
@@ -122,7 +122,7 @@ private struct Gatehouse {
 
     @Test("consent to an old version does not count, but its refusals do")
     func versions() {
-        var gate = Gatehouse()
+        var gate = RecordsGate()
         gate.consent = section {
             $0.minimumVersion = "2025-10"
             $0.unknown = .assume(2)
@@ -138,7 +138,7 @@ private struct Gatehouse {
 
     @Test("an unknown level on record denies, and so do records that cannot be read")
     func unreadable() {
-        let gate = Gatehouse()
+        let gate = RecordsGate()
         gate.say("ann", ConsentTerms(level: "of an older file"))
         #expect(gate.verdicts(#"{"userId":"ann"}"#)[1] == .denied(.unreadable))
         gate.say("bob", ConsentTerms(level: "detailed"))
@@ -151,7 +151,7 @@ private struct Gatehouse {
 
     @Test("a clock behind the records denies with its own reason, and routes that demand nothing still admit")
     func clock() {
-        let gate = Gatehouse()
+        let gate = RecordsGate()
         gate.say("bob", ConsentTerms(level: "detailed"))
         gate.records.isClockBehind = true
         #expect(gate.verdicts(#"{"userId":"bob"}"#)[1] == .denied(.clock))
@@ -181,7 +181,7 @@ private struct Gatehouse {
     @Test("the gate agrees with a simple model for random subjects and signals", arguments: 0..<rounds(20) as Range<UInt64>)
     func model(seed: UInt64) {
         var chance = Seeded(state: seed)
-        let gate = Gatehouse()
+        let gate = RecordsGate()
         let purposes = ["operations", "analytics", "research"]
         func some() -> [String] { purposes.filter { _ in Bool.random(using: &chance) } }
         var said: [String: [ConsentTerms]] = [:]
