@@ -34,6 +34,7 @@ public final class ControlServer: Sendable {
     /// gets its name when it already takes connections, so a client that sees the name can connect. `patience` is how long a client may
     /// take to send its request, and again to read the answer.
     public init(folder: String, clock: Clock = .system, patience: Duration = .seconds(5), handler: @escaping Handler) throws(ControlFault) {
+        wakeUp = try ControlServer.makeWakeUp()
         let place = try SocketPlace.address(in: folder, name: SocketPlace.unfinished)
         path = folder + "/" + SocketPlace.name
         port = nil
@@ -43,7 +44,6 @@ public final class ControlServer: Sendable {
             unlink(place.path)
             throw ControlFault(.failed, "\(path): the control socket cannot be made: \(fault)")
         }
-        wakeUp = try ControlServer.makeWakeUp()
         self.clock = clock
         self.patience = patience
         self.handler = handler
@@ -53,10 +53,10 @@ public final class ControlServer: Sendable {
     public init(
         host: String, port: UInt16, clock: Clock = .system, patience: Duration = .seconds(5), handler: @escaping Handler
     ) throws(ControlFault) {
+        wakeUp = try ControlServer.makeWakeUp()
         listener = try ControlServer.socket(host: host, port: port)
         path = ""
         self.port = StreamSocket.port(of: listener.number) ?? port
-        wakeUp = try ControlServer.makeWakeUp()
         self.clock = clock
         self.patience = patience
         self.handler = handler
