@@ -154,7 +154,7 @@ let package = Package(
                 "Workers", "Delivery", "Judging", "DeadLetterStore", "Ledger", "Admission", "ConsentGate", "Plans", "Expressions",
                 "Events", "Platform",
             ]),
-        module("Control", in: "Inspect", ["Platform", "CPlatform"]),
+        module("Control", in: "Inspect", ["Platform"]),
         module("Sending", in: "Inspect", ["Platform", "CPlatform", "CJansson", "CCurlLoaded"]),
         // The workers, which scan and judge blocks of lines.
         module(
@@ -195,20 +195,22 @@ let package = Package(
         // Forms declare what a value of the configuration must be. They read it, and describe it as JSON Schema.
         module("FormReading", in: "Rules", ["Document", "Expressions", "Events"]),
         // JSON documents that people write. Each value has its place in the file.
-        module("Document", in: "Rules", ["CJansson"]),
+        module("Document", in: "Rules", ["Encoding", "CJansson"]),
         // Finds and masks personal data in the strings of an event.
-        module("Redaction", in: "Rules", ["Expressions", "Events"]),
-        module("Expressions", in: "Rules", ["Events", "Platform", "CPlatform"]),
-        module("Events", in: "Base", ["CSIMD"]),
+        module("Redaction", in: "Rules", ["Expressions", "Events", "Encoding"]),
+        module("Expressions", in: "Rules", ["Events", "Platform", "Encoding", "CPlatform"]),
+        module("Events", in: "Base", ["Encoding", "CSIMD"]),
         // Reads consent signals in the formats of other organisations.
         module("Signals", in: "Consent"),
         // Converts request bodies of vendors' client libraries to lines of events.
-        module("Dialects", in: "Flow", ["Events"]),
+        module("Dialects", in: "Flow", ["Events", "Encoding"]),
         module("Database", in: "Base", ["Platform", "CSQLite", "CChecksum"]),
-        module("Platform", in: "Base", ["CPlatform"]),
+        module("Platform", in: "Base", ["Encoding", "CPlatform"]),
+        // How strings of JSON, bytes and times are written.
+        module("Encoding", in: "Base"),
 
         // The kit that the author of an adapter imports.
-        module("PluginKit", in: "Kits", ["CSwitchyardPlugin", "CJansson", "Events", "Platform"]),
+        module("PluginKit", in: "Kits", ["CSwitchyardPlugin", "CJansson", "Events", "Platform", "Encoding"]),
 
         // The plugin ABI. Its one header is the only code that a module and the router share.
         native("CSwitchyardPlugin", in: "Kits"),
@@ -241,7 +243,8 @@ let package = Package(
             ],
             path: "Tests/Models", swiftSettings: strict + testable),
         .target(
-            name: "TestSupport", dependencies: ["FaultyFiles", "DeadLetterStore", "Platform"], path: "Tests/Support", swiftSettings: strict),
+            name: "TestSupport", dependencies: ["FaultyFiles", "DeadLetterStore", "Platform", "CZlib", "CZstd"], path: "Tests/Support",
+            swiftSettings: strict),
         // Folders, batches and damage for the tests of the stores.
         .target(
             name: "StoreFixtures", dependencies: ["TestSupport", "Admission", "Plans", "Events", "Platform"],
@@ -259,6 +262,7 @@ let package = Package(
         tests("DatabaseTests", ["Database", "Platform", "CChecksum"]),
         tests("LedgerTests", ["Seeded", "Ledger", "TestSupport", "Admission", "ConsentGate", "Database", "Platform"]),
         tests("EventsTests", ["Seeded", "Events"]),
+        tests("EncodingTests", ["Encoding"]),
         tests("SignalsTests", ["Seeded", "Signals"]),
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
@@ -286,8 +290,8 @@ let package = Package(
                 "Delivery", "Spool", "Database", "TestSupport", "Admission", "ConsentGate", "Judging", "Plans", "Events",
                 "Platform",
             ]),
-        tests("ListenerTests", ["Listener", "Ingest", "Plans", "Dialects", "Events", "Platform", "CZlib", "CZstd"]),
-        tests("IngestTests", ["Ingest", "Plans", "Events", "Platform"]),
+        tests("ListenerTests", ["Listener", "Ingest", "TestSupport", "Plans", "Dialects", "Events", "Platform"]),
+        tests("IngestTests", ["Ingest", "TestSupport", "Plans", "Events", "Platform"]),
         tests("PlatformTests", ["Platform", "TestSupport"]),
         tests("ControlTests", ["Control", "Platform"]),
         tests("SendingTests", ["Sending", "TestSupport", "Platform"]),
@@ -302,7 +306,7 @@ let package = Package(
         // Every adapter defines the symbol that a module exports. In the tests, which link several adapters, the linker uses the first one.
         .testTarget(
             name: "AdapterTests",
-            dependencies: ["Console", "Exec", "File", "NoOp", "PluginKit", "TestSupport", "Events", "CZlib", "CZstd"],
+            dependencies: ["Console", "Exec", "File", "NoOp", "PluginKit", "TestSupport", "Events"],
             swiftSettings: strict,
             linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "muldefs"])]),
         // This is a program, so that the author of any adapter can check a built module with the contract.
@@ -313,7 +317,7 @@ let package = Package(
             exclude: ["bad.c", "bad.json", "scripted.json", "server.py"], swiftSettings: strict),
         // This is a program, because it reads the cases of the specification from a folder of the user.
         .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
-        tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport", "CZlib", "CZstd"], exclude: ["tls-server.py"]),
+        tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport"], exclude: ["tls-server.py"]),
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
             "GenerationsTests",
@@ -326,7 +330,7 @@ let package = Package(
                 "Ledger", "Spool", "HeldEventStore", "DeadLetterStore", "Ingest", "Delivery", "Admission", "ConsentGate", "Judging",
                 "Plans", "Editing", "Events", "Platform",
             ]),
-        tests("EndToEndTests", ["Seeded", "TestSupport", "CSQLite", "CZlib", "CZstd"]),
+        tests("EndToEndTests", ["Seeded", "TestSupport", "CSQLite"]),
     ]
         + [
             adapter("Console", ["CPlatform"]),

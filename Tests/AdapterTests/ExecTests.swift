@@ -75,8 +75,7 @@ struct ExecTests {
 
     @Test("the Python example answers each event separately")
     func example() throws {
-        let root = #filePath.dropLast("/Tests/AdapterTests/ExecTests.swift".count)
-        let shout = try Shell(["python3", root + "/Examples/providers/shout.py"])
+        let shout = try Shell(["python3", Project.root + "/Examples/providers/shout.py"])
         #expect(shout.deliver(#"{"event":"hello"}"#, #"{"a":1}"#, #"{"event":"bye"}"#) == "delivered; 1 rejected 1 the event has no name")
         #expect(shout.deliver(#"{"event":"again"}"#) == "delivered")
         shout.provider.close()

@@ -1,7 +1,7 @@
-import CZlib
-import CZstd
+import Foundation
 import Glibc
 import PluginKit
+import TestSupport
 import Testing
 
 @testable import File
@@ -29,20 +29,9 @@ struct RotationTests {
 
     private func unpacked(_ name: String) -> String {
         let path = folder.path + "/" + name
-        if name.hasSuffix(".gz") {
-            let file = gzopen(path, "r")
-            defer { gzclose(file) }
-            var bytes = [UInt8](repeating: 0, count: 1 << 20)
-            let count = gzread(file, &bytes, UInt32(bytes.count))
-            return String(decoding: bytes.prefix(Int(max(0, count))), as: UTF8.self)
-        }
-        guard let file = fopen(path, "r") else { return "missing" }
-        defer { fclose(file) }
-        var packed = [UInt8](repeating: 0, count: 1 << 20)
-        let size = fread(&packed, 1, packed.count, file)
-        var bytes = [UInt8](repeating: 0, count: 1 << 20)
-        let count = ZSTD_decompress(&bytes, bytes.count, packed, size)
-        return ZSTD_isError(count) == 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : "broken"
+        guard let bytes = FileManager.default.contents(atPath: path).map(Array.init) else { return "missing" }
+        let plain: [UInt8]? = name.hasSuffix(".gz") ? Compression.inflated(bytes).bytes : Compression.unzstd(bytes)
+        return plain.map { String(decoding: $0, as: UTF8.self) } ?? "broken"
     }
 
     @Test("no file grows beyond its limit, batches are split between events, and a larger event gets its own file")

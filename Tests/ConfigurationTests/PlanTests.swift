@@ -4,6 +4,7 @@ import Editing
 import Events
 import Expressions
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Configuration
@@ -280,7 +281,7 @@ struct PlanTests {
 
     @Test("the routes.json at the top of the project is valid, and its key is there")
     func sample() throws {
-        let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let top = URL(filePath: Project.root)
         let text = try Data(contentsOf: top.appending(path: "routes.json"))
         let sample = RoutesFile(
             environment: { _ in nil },

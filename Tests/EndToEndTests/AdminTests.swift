@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 private let plan = #"""
@@ -13,7 +14,9 @@ private let plan = #"""
 @Suite("Monitoring a router")
 struct AdminTests {
     /// Sends a request over the control socket.
-    private func ask(_ yard: Yard, _ path: String) throws -> (status: Int, body: String) { try ask(yard.path("state/control.sock"), path) }
+    private func ask(_ router: TestRouter, _ path: String) throws -> (status: Int, body: String) {
+        try ask(router.path("state/control.sock"), path)
+    }
 
     /// Sends a request to a local port or to a Unix socket.
     private func ask(_ place: String, _ path: String) throws -> (status: Int, body: String) {
@@ -31,16 +34,16 @@ struct AdminTests {
 
     @Test("the metrics match the documentation and the text format of Prometheus")
     func metrics() throws {
-        let yard = try Yard(routes: plan)
-        let run = try yard.startRouter()
+        let router = try TestRouter(routes: plan)
+        let run = try router.startRouter()
         run.send("{\"n\":1}\nbad\n{\"n\":2}\n")
         _ = run.outputLines(2)
         waitUntil("both are accounted for") {
-            try! ask(yard, "/metrics").body.contains("switchyard_lane_settled_total{provider=\"out\",fate=\"delivered\"} 2\n")
+            try! ask(router, "/metrics").body.contains("switchyard_lane_settled_total{provider=\"out\",fate=\"delivered\"} 2\n")
         }
-        let text = try ask(yard, "/metrics").body
+        let text = try ask(router, "/metrics").body
         let families = try Exposition(text).families
-        let documented = try String(contentsOfFile: project + "/docs/operating.md", encoding: .utf8)
+        let documented = try String(contentsOfFile: Project.root + "/docs/operating.md", encoding: .utf8)
         for name in families.keys { #expect(documented.contains("`\(name)`"), "\(name) is not in docs/operating.md") }
         let lines = text.split(separator: "\n")
         #expect(lines.contains(#"switchyard_source_events_total{source="stdin"} 2"#))
@@ -54,35 +57,35 @@ struct AdminTests {
 
     @Test("the control socket answers health and readiness, and lists its paths")
     func health() throws {
-        let yard = try Yard(routes: passThrough)
-        let run = try yard.startRouter()
-        #expect(try ask(yard, "/healthz") == (200, "ok\n"))
-        #expect(try ask(yard, "/readyz") == (200, "ok\n"))
-        let missing = try ask(yard, "/nothing")
+        let router = try TestRouter(routes: passThrough)
+        let run = try router.startRouter()
+        #expect(try ask(router, "/healthz") == (200, "ok\n"))
+        #expect(try ask(router, "/readyz") == (200, "ok\n"))
+        let missing = try ask(router, "/nothing")
         #expect(missing.status == 404 && missing.body.contains("GET /metrics") && missing.body.contains("POST /reload"))
         #expect(run.finish().code == 0)
     }
 
     @Test("a router is healthy but not ready while a lane is full")
     func full() throws {
-        let yard = try Yard(
+        let router = try TestRouter(
             routes: #"""
                 { "providers": { "out": { "plugin": "http", "url": "http://127.0.0.1:9",
                   "delivery": { "queue": { "memory": "1KB" }, "batch": { "bytes": "1KB" }, "retry": { "first": "1m" } } } },
                   "routes": [ { "to": ["out"] } ] }
                 """#)
-        let run = try yard.startRouter()
+        let run = try router.startRouter()
         run.send(String(repeating: "{\"pad\":\"\(String(repeating: "x", count: 900))\"}\n", count: 500))
-        waitUntil("the lane is full") { try! ask(yard, "/readyz").status == 503 }
-        #expect(try ask(yard, "/readyz").body == "lane out is full\n")
-        #expect(try ask(yard, "/healthz").status == 200)
+        waitUntil("the lane is full") { try! ask(router, "/readyz").status == 503 }
+        #expect(try ask(router, "/readyz").body == "lane out is full\n")
+        #expect(try ask(router, "/healthz").status == 200)
         run.end(by: SIGTERM)
     }
 
     @Test("the admin address answers, but accepts no commands")
     func address() throws {
-        let yard = try Yard(routes: plan)
-        let run = try yard.start()
+        let router = try TestRouter(routes: plan)
+        let run = try router.start()
         let said = run.waitForError("admin: listening at 127.0.0.1:")
         let port = said.components(separatedBy: "127.0.0.1:").last!.prefix { $0.isNumber }
         func get(_ path: String) throws -> (status: Int, body: String) { try ask(String(port), path) }
@@ -95,20 +98,20 @@ struct AdminTests {
 
     @Test("messages can be JSON or logfmt, one per line")
     func messages() throws {
-        let yard = try Yard(routes: passThrough)
-        let json = try yard.run(["run", "--log", "json"], input: "bad \u{1}\"\n")
+        let router = try TestRouter(routes: passThrough)
+        let json = try router.run(["run", "--log", "json"], input: "bad \u{1}\"\n")
         for line in json.errorLines {
             let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String]
             #expect(object.map { Set($0.keys) } == ["time", "message"])
         }
         #expect(json.errorLines.count == 2 && json.errors.contains("stdin:1:1: "))
-        let logfmt = try yard.run(["run", "--log", "logfmt"], input: "bad\n")
+        let logfmt = try router.run(["run", "--log", "logfmt"], input: "bad\n")
         let first = try #require(logfmt.errorLines.first)
         #expect(first.hasPrefix("time=20") && first.contains(" message=\"stdin:1:1: "))
-        try yard.write("{}", to: "routes.json")
-        let broken = try yard.run(["run", "--log", "json"])
+        try router.write("{}", to: "routes.json")
+        let broken = try router.run(["run", "--log", "json"])
         #expect(broken.code == 78 && broken.errorLines.allSatisfy { $0.hasPrefix("{\"time\":") } && !broken.errors.isEmpty)
-        #expect(try yard.run(["run", "--log", "xml"]).code == 64)
+        #expect(try router.run(["run", "--log", "xml"]).code == 64)
     }
 }
 
@@ -124,10 +127,6 @@ private let asking = """
     answer = connection.getresponse()
     print(answer.status, answer.read().decode(), end="")
     """
-
-/// The folder of the project.
-private let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    .path
 
 /// A strict parser of the text format of Prometheus.
 private struct Exposition {

@@ -7,7 +7,7 @@ struct CommandFixTests {
 
     @Test("check creates each provider, reports all faults with their places, and opens no connection")
     func checkMakesProviders() throws {
-        let yard = try Yard(
+        let router = try TestRouter(
             routes: #"""
                 { "providers": {
                     "a": { "plugin": "file", "path": "x/" },
@@ -20,7 +20,7 @@ struct CommandFixTests {
                     "fine": { "plugin": "file", "path": "made/fine.ndjson" } },
                   "routes": [ { "to": ["a", "b", "c", "d d", "e", "f", "g", "fine"] } ] }
                 """#)
-        let check = try yard.run(["check"])
+        let check = try router.run(["check"])
         #expect(check.code == 78)
         #expect(check.text == "")
         let places = [
@@ -30,16 +30,16 @@ struct CommandFixTests {
         ]
         try #require(check.errorLines.count == places.count, "\(check.errors)")
         for (line, place) in zip(check.errorLines, places) { #expect(line.hasPrefix("routes.json:" + place), "\(line)") }
-        #expect(try yard.run(input: "{}\n").errors == check.errors, "run reports the same")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: yard.folder) == ["routes.json"])
+        #expect(try router.run(input: "{}\n").errors == check.errors, "run reports the same")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: router.folder) == ["routes.json"])
     }
 
     // MARK: Descriptors and exit codes
 
     @Test("--acks with a descriptor that is not open for writing is reported at the start with 78, and nothing is read")
     func closedAcknowledgements() throws {
-        let yard = try Yard(routes: passThrough)
-        let closed = try yard.run(["--acks", "57"], input: "{}\n")
+        let router = try TestRouter(routes: passThrough)
+        let closed = try router.run(["--acks", "57"], input: "{}\n")
         #expect(closed.code == 78)
         #expect(closed.errors.hasPrefix("--acks: descriptor 57 is not open; "), "\(closed.errors)")
         #expect(closed.text == "")
@@ -47,7 +47,7 @@ struct CommandFixTests {
         let shell = Foundation.Process()
         let errors = Pipe()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-        shell.arguments = ["-c", "exec \"$0\" --config \"$1\" --acks 5 5</dev/null </dev/null", Run.executable, yard.path("routes.json")]
+        shell.arguments = ["-c", "exec \"$0\" --config \"$1\" --acks 5 5</dev/null </dev/null", Run.executable, router.path("routes.json")]
         shell.standardError = errors
         try shell.run()
         let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
@@ -58,12 +58,12 @@ struct CommandFixTests {
 
     @Test("a run whose events wait on disk ends with 0, and its last message says how many wait")
     func waitsOnDisk() throws {
-        let yard = try Yard(
+        let router = try TestRouter(
             routes: #"""
                 { "providers": { "out": { "plugin": "http", "url": "http://127.0.0.1:9", "delivery": { "queue": { "disk": "10MB" } } } },
                   "routes": [ { "to": ["out"] } ] }
                 """#)
-        let run = try yard.run(["--drain", "0s"], input: "{\"n\":1}\n{\"n\":2}\n")
+        let run = try router.run(["--drain", "0s"], input: "{\"n\":1}\n{\"n\":2}\n")
         #expect(run.code == 0)
         #expect(run.errorLines.last == "switchyard: 2 events wait on disk for the next run", "\(run.errors)")
     }
@@ -73,7 +73,7 @@ struct CommandFixTests {
     @Test("every command except run ends on SIGINT and SIGTERM like any program", arguments: [SIGINT, SIGTERM])
     func defaultSignals(number: Int32) throws {
         for arguments in [["check", "-"], ["explain"]] {
-            let run = try Yard(routes: passThrough).start(arguments)
+            let run = try TestRouter(routes: passThrough).start(arguments)
             run.signal(number)
             run.process.waitUntilExit()
             #expect(run.process.terminationReason == .uncaughtSignal, "\(arguments)")
@@ -83,11 +83,11 @@ struct CommandFixTests {
 
     @Test("a run that is still reading its configuration ends on a signal like any program", arguments: [SIGINT, SIGTERM, SIGHUP])
     func signalWhileLoading(number: Int32) throws {
-        let yard = try Yard()
-        mkfifo(yard.path("routes.json"), 0o600)
-        let run = try yard.start()
+        let router = try TestRouter()
+        mkfifo(router.path("routes.json"), 0o600)
+        let run = try router.start()
         // The run installs its signal handlers before it opens the FIFO.
-        let writer = try #require(FileHandle(forWritingAtPath: yard.path("routes.json")))
+        let writer = try #require(FileHandle(forWritingAtPath: router.path("routes.json")))
         run.signal(number)
         run.process.waitUntilExit()
         #expect(run.process.terminationReason == .uncaughtSignal)
@@ -97,7 +97,7 @@ struct CommandFixTests {
 
     @Test("SIGTERM stops the reading even if nobody reads standard error", .timeLimit(.minutes(20)))
     func stopsWithBlockedErrors() throws {
-        let run = try Yard(routes: passThrough).start()
+        let run = try TestRouter(routes: passThrough).start()
         run.send("{\"n\":1}\n")
         #expect(run.outputLines(1) == ["{\"n\":1}"])
         run.fillErrors()
@@ -109,7 +109,7 @@ struct CommandFixTests {
 
     @Test("the third SIGTERM ends the process at once with 69, whatever hangs", .timeLimit(.minutes(20)))
     func thirdSignal() throws {
-        let run = try Yard(routes: passThrough).start()
+        let run = try TestRouter(routes: passThrough).start()
         run.send("{\"n\":1}\n")
         #expect(run.outputLines(1) == ["{\"n\":1}"])
         run.fillErrors()
@@ -124,25 +124,25 @@ struct CommandFixTests {
 
     @Test("standard input can be the configuration of check, and of explain if the event is in a file")
     func configurationFromInput() throws {
-        let yard = try Yard()
-        try yard.write("{}\n", to: "event.json")
+        let router = try TestRouter()
+        try router.write("{}\n", to: "event.json")
         for arguments in [["check", "-"], ["check", "-c", "-"], ["explain", "-c", "-", "event.json"]] {
-            #expect(try yard.run(arguments, input: passThrough).code == 0, "\(arguments)")
+            #expect(try router.run(arguments, input: passThrough).code == 0, "\(arguments)")
         }
-        #expect(try yard.run(["explain", "-c", "-"], input: passThrough).code == 64)
+        #expect(try router.run(["explain", "-c", "-"], input: passThrough).code == 64)
     }
 
     @Test("${file:-} is the file with the name -, and a key is never read from standard input")
     func dashIsAFile() throws {
-        let yard = try Yard(
+        let router = try TestRouter(
             routes: #"{ "keys": { "k": "${file:-}" }, "providers": { "out": { "plugin": "noop" } }, "routes": [ { "to": ["out"] } ] }"#)
         for arguments in [["run"], ["check"]] {
-            let result = try yard.run(arguments, input: #"{"an":"event of many bytes"}"#)
+            let result = try router.run(arguments, input: #"{"an":"event of many bytes"}"#)
             #expect(result.code == 78)
             #expect(result.errors.contains("${file:-}: the file cannot be read: No such file or directory"))
         }
-        try yard.write("0123456789abcdef\n", to: "-")
-        #expect(try yard.run(["--stats", "text"], input: "{}\n").errors.contains("out: 1 taken: 1 delivered"))
+        try router.write("0123456789abcdef\n", to: "-")
+        #expect(try router.run(["--stats", "text"], input: "{}\n").errors.contains("out: 1 taken: 1 delivered"))
     }
 
     // MARK: Values from the environment or a file
@@ -166,9 +166,9 @@ struct CommandFixTests {
 
     @Test("check shows no value from the environment or a file")
     func checkHides() throws {
-        let yard = try Yard(routes: Self.hiding)
-        try yard.write("hush/full\n", to: "path")
-        let result = try yard.run(["check"], environment: Self.hidden)
+        let router = try TestRouter(routes: Self.hiding)
+        try router.write("hush/full\n", to: "path")
+        let result = try router.run(["check"], environment: Self.hidden)
         #expect(result.code == 0)
         #expect(!(result.text + result.errors).contains("hush"), "\(result.text)")
         for part in [
@@ -181,11 +181,11 @@ struct CommandFixTests {
 
     @Test("the reasons of explain show no such value")
     func explainHides() throws {
-        let yard = try Yard(routes: Self.hiding)
-        try yard.write("hush/full\n", to: "path")
+        let router = try TestRouter(routes: Self.hiding)
+        try router.write("hush/full\n", to: "path")
         let event = #"{"type":"track","context":{"consent":{"level":"hush-level"}},"traits":{"x":1}}"#
         for arguments in [["explain", "-c", "routes.json"], ["explain", "--json"]] {
-            let result = try yard.run(arguments, environment: Self.hidden, input: event)
+            let result = try router.run(arguments, environment: Self.hidden, input: event)
             #expect(result.code == 0)
             #expect(result.text.contains("(secret)"))
             #expect(!result.text.contains("hush"), "\(result.text)")
@@ -194,12 +194,12 @@ struct CommandFixTests {
 
     @Test("run shows no such value in messages, in the account or in the dead letters", arguments: ["text", "json"])
     func runHides(format: String) throws {
-        let yard = try Yard(routes: Self.hiding)
-        try FileManager.default.createSymbolicLink(atPath: yard.path("hush"), withDestinationPath: "/dev")
-        try yard.write("hush/full\n", to: "path")
-        let run = try yard.start(["--stats", format, "--drain", "1ms", "--state", "state"], environment: Self.hidden)
+        let router = try TestRouter(routes: Self.hiding)
+        try FileManager.default.createSymbolicLink(atPath: router.path("hush"), withDestinationPath: "/dev")
+        try router.write("hush/full\n", to: "path")
+        let run = try router.start(["--stats", format, "--drain", "1ms", "--state", "state"], environment: Self.hidden)
         run.send("{\"type\":\"track\"}\n")
-        let failing = run.waitForErrors(
+        let failing = run.waitForError(
             "cannot make the folders of '(secret)", "cannot write to '(secret)': No space left on device")
         let result = run.finish()
         let errors = failing + result.errors
@@ -208,8 +208,8 @@ struct CommandFixTests {
         #expect(errors.contains("cannot make the folders of '(secret)"))
         #expect(errors.contains("cannot write to '(secret)': No space left on device"))
         #expect(errors.contains("log: "), "names of providers are shown")
-        try #require(yard.deadLetters.count == 2)
-        for letter in yard.deadLetters {
+        try #require(router.deadLetters.count == 2)
+        for letter in router.deadLetters {
             #expect(!letter.contains("hush"), "\(letter)")
             #expect(letter.contains(#""route":"(secret)""#))
         }

@@ -20,7 +20,7 @@ struct CommandTests {
             (["check", "a", "b"], "unexpected argument 'b'"),
         ])
     func usage(arguments: [String], message: String) throws {
-        let result = try Yard(routes: passThrough).run(arguments)
+        let result = try TestRouter(routes: passThrough).run(arguments)
         #expect(result.errors.contains("switchyard: " + message))
         #expect(result.errorLines.count == 1)
         #expect(result.text == "")
@@ -31,7 +31,7 @@ struct CommandTests {
         "--help works everywhere and names every option and exit code",
         arguments: [["--help"], ["run", "--help"], ["check", "-h"], ["providers", "--help"], ["help", "run"]])
     func help(arguments: [String]) throws {
-        let result = try Yard().run(arguments)
+        let result = try TestRouter().run(arguments)
         #expect(result.code == 0)
         #expect(result.text.hasPrefix("Usage: switchyard"))
         if arguments == ["--help"] { for code in ["64", "65", "69", "70", "78"] { #expect(result.text.contains("  \(code)")) } }
@@ -40,7 +40,7 @@ struct CommandTests {
 
     @Test("--version prints one line")
     func version() throws {
-        let result = try Yard().run(["--version"])
+        let result = try TestRouter().run(["--version"])
         #expect(result.lines.count == 1)
         #expect(result.text.hasPrefix("switchyard "))
         #expect(result.code == 0)
@@ -48,23 +48,23 @@ struct CommandTests {
 
     @Test("without a configuration it shows the smallest one and exits with 78")
     func noConfiguration() throws {
-        let result = try Yard().run(input: "{}\n")
+        let result = try TestRouter().run(input: "{}\n")
         #expect(result.code == 78)
         #expect(result.errors.contains("routes.json: No such file or directory"))
         let smallest = try #require(result.errorLines.last)
-        let yard = try Yard(routes: smallest)
-        #expect(try yard.run(input: "{}\n").code == 0, "what it shows works")
+        let router = try TestRouter(routes: smallest)
+        #expect(try router.run(input: "{}\n").code == 0, "what it shows works")
     }
 
     @Test("all faults of a configuration are reported together, with their places and without secrets")
     func faults() throws {
-        let yard = try Yard(
+        let router = try TestRouter(
             routes: """
                 { "keys": { "ids": "${env:IDS}" },
                   "providers": { "out": { "plugin": "consle" }, "log": { "plugin": "file", "pth": "x" } },
                   "routes": [ { "to": ["ot"], "sample": { "rate": 1.5 } } ] }
                 """)
-        let result = try yard.run(["check"], environment: ["IDS": "hush-hush"])
+        let result = try router.run(["check"], environment: ["IDS": "hush-hush"])
         #expect(result.code == 78)
         #expect(result.text == "")
         #expect(!result.errors.contains("hush"))
@@ -80,14 +80,14 @@ struct CommandTests {
 
     @Test("check prints the plan it understood")
     func check() throws {
-        let yard = try Yard(
+        let router = try TestRouter(
             routes: """
                 { "keys": { "ids": "0123456789abcdef" },
                   "providers": { "out": { "plugin": "console" } },
                   "routes": [ { "name": "product", "events": ["item_*", "${env:GLOB}"], "match": { "type": "track", "tenant": "${env:TENANT}" }, "sample": { "rate": 0.25, "by": "userId" },
                                 "transform": [ { "drop": ["context.ip"] }, { "hash": { "fields": ["userId"], "key": "ids" } } ], "to": ["out"] } ] }
                 """)
-        let result = try yard.run(["check"], environment: ["GLOB": "hush_*", "TENANT": "hush-hush"])
+        let result = try router.run(["check"], environment: ["GLOB": "hush_*", "TENANT": "hush-hush"])
         #expect(result.code == 0)
         for part in [
             "routes.json is good", "the gate is off", "product → out", "event is item_* or (secret)", "tenant is (secret)",
@@ -102,19 +102,20 @@ struct CommandTests {
 
     @Test("providers lists what is installed, with settings")
     func providers() throws {
-        let list = try Yard().run(["providers"])
+        let list = try TestRouter().run(["providers"])
         #expect(list.code == 0)
         for name in ["console", "file", "noop"] { #expect(list.lines.contains { $0.contains(name) }) }
-        let file = try Yard().run(["providers", "file"])
+        let file = try TestRouter().run(["providers", "file"])
         #expect(file.code == 0)
         for setting in ["path", "rotate", "mode", "sync"] { #expect(file.text.contains(setting)) }
     }
 
     @Test("run and check refuse settings that only the module can judge, with the module's message")
     func moduleRefuses() throws {
-        let yard = try Yard(routes: #"{ "providers": { "log": { "plugin": "file", "path": "x-%Q" } }, "routes": [ { "to": ["log"] } ] }"#)
+        let router = try TestRouter(
+            routes: #"{ "providers": { "log": { "plugin": "file", "path": "x-%Q" } }, "routes": [ { "to": ["log"] } ] }"#)
         for arguments in [["run"], ["check"]] {
-            let result = try yard.run(arguments, input: "{}\n")
+            let result = try router.run(arguments, input: "{}\n")
             #expect(result.code == 78)
             #expect(result.text == "")
             #expect(result.errors.hasPrefix("routes.json:1:25: providers.log: path holds '%Q'"))

@@ -12,89 +12,90 @@ struct DeliveryEndToEndTests {
 
     @Test("a failing provider delays no other one, its events become dead letters, and the exit code is 69")
     func failingProvider() throws {
-        let yard = try Yard(routes: twoOutputs("/dev/full"))
-        let run = try yard.start(["--drain", "1ms"])
+        let router = try TestRouter(routes: twoOutputs("/dev/full"))
+        let run = try router.start(["--drain", "1ms"])
         run.send("{\"n\":1}\n{\"n\":2}\n")
-        let failing = run.waitForErrors("No space left on device")
-        waitUntil("the other one has them") { yard.lines("good.ndjson") == ["{\"n\":1}", "{\"n\":2}"] }
+        let failing = run.waitForError("No space left on device")
+        waitUntil("the other one has them") { router.lines("good.ndjson") == ["{\"n\":1}", "{\"n\":2}"] }
         let result = run.finish()
         #expect(failing.contains("No space left on device"))
         #expect(result.code == 69)
         #expect(result.errors.contains("provider good: 2 taken: 2 delivered"))
         #expect(result.errors.contains("provider bad: 2 taken: 2 undelivered"))
-        try #require(yard.deadLetters.count == 2)
-        #expect(yard.deadLetters[0].hasSuffix(#""event":{"n":1}}"#))
-        #expect(yard.mode("state/dead-letters.sqlite") == 0o600)
-        #expect(yard.mode("state") == 0o700)
+        try #require(router.deadLetters.count == 2)
+        #expect(router.deadLetters[0].hasSuffix(#""event":{"n":1}}"#))
+        #expect(router.mode("state/dead-letters.sqlite") == 0o600)
+        #expect(router.mode("state") == 0o700)
     }
 
     @Test("a FIFO without a reader waits, and delivers when a reader comes")
     func fifo() throws {
-        let yard = try Yard(routes: twoOutputs("fifo"))
-        mkfifo(yard.path("fifo"), 0o600)
-        let run = try yard.start()
+        let router = try TestRouter(routes: twoOutputs("fifo"))
+        mkfifo(router.path("fifo"), 0o600)
+        let run = try router.start()
         run.send("{\"n\":1}\n")
         #expect(run.waitForError("next try").contains("bad:"))
-        let reader = try #require(FileHandle(forReadingAtPath: yard.path("fifo")))
+        let reader = try #require(FileHandle(forReadingAtPath: router.path("fifo")))
         #expect(String(decoding: reader.availableData, as: UTF8.self) == "{\"n\":1}\n")
         #expect(run.finish().code == 0)
     }
 
     @Test("after SIGTERM the router delivers what it has read, and ends")
     func terminates() throws {
-        let yard = try Yard(routes: twoOutputs("bad.ndjson"))
-        let run = try yard.start()
+        let router = try TestRouter(routes: twoOutputs("bad.ndjson"))
+        let run = try router.start()
         run.send("{\"n\":1}\n")
-        while yard.lines("good.ndjson").isEmpty { usleep(1000) }
+        while router.lines("good.ndjson").isEmpty { usleep(1000) }
         run.signal(SIGTERM)
         #expect(run.waitForError("ending").contains("ending: delivering what was read"))
         run.process.waitUntilExit()
         #expect(run.process.terminationStatus == 0)
-        #expect(yard.lines("good.ndjson") == ["{\"n\":1}"])
-        #expect(yard.lines("bad.ndjson") == ["{\"n\":1}"])
+        #expect(router.lines("good.ndjson") == ["{\"n\":1}"])
+        #expect(router.lines("bad.ndjson") == ["{\"n\":1}"])
     }
 
     @Test("after SIGHUP a file that was moved away is opened again")
     func reopens() throws {
-        let yard = try Yard(
+        let router = try TestRouter(
             routes:
                 #"{ "providers": { "out": { "plugin": "file", "path": "log", "sync": "never" }, "echo": { "plugin": "console", "format": "ndjson" } }, "routes": [ { "to": ["out"] }, { "to": ["echo"] } ] }"#
         )
-        let run = try yard.start()
+        let run = try router.start()
         run.send("{\"n\":1}\n")
         #expect(run.outputLines(1).count == 1)
-        while yard.lines("log").count < 1 { usleep(1000) }
-        try FileManager.default.moveItem(atPath: yard.path("log"), toPath: yard.path("log.old"))
+        while router.lines("log").count < 1 { usleep(1000) }
+        try FileManager.default.moveItem(atPath: router.path("log"), toPath: router.path("log.old"))
         run.signal(SIGHUP)
         run.send("{\"n\":2}\n")
         #expect(run.finish().code == 0)
-        #expect(yard.lines("log.old") == ["{\"n\":1}"])
-        #expect(yard.lines("log") == ["{\"n\":2}"])
+        #expect(router.lines("log.old") == ["{\"n\":1}"])
+        #expect(router.lines("log") == ["{\"n\":2}"])
     }
 
     @Test("kill -9 during a write leaves no torn line after the next start")
     func killed() throws {
-        let yard = try Yard(routes: #"{ "providers": { "out": { "plugin": "file", "path": "log" } }, "routes": [ { "to": ["out"] } ] }"#)
+        let router = try TestRouter(
+            routes: #"{ "providers": { "out": { "plugin": "file", "path": "log" } }, "routes": [ { "to": ["out"] } ] }"#)
         for _ in 0..<5 {
-            let run = try yard.start()
+            let run = try router.start()
             Thread.detachNewThread {
                 let chunk = (0..<2000).map { "{\"n\":\($0),\"pad\":\"\(String(repeating: "x", count: 500))\"}\n" }.joined()
                 while run.process.isRunning { run.send(chunk) }
             }
-            while (try? FileManager.default.attributesOfItem(atPath: yard.path("log"))[.size] as? Int) ?? 0 < 1 << 20 { usleep(1000) }
+            while (try? FileManager.default.attributesOfItem(atPath: router.path("log"))[.size] as? Int) ?? 0 < 1 << 20 { usleep(1000) }
             run.signal(SIGKILL)
             run.process.waitUntilExit()
-            #expect(try yard.run(input: "{\"last\":1}\n").code == 0)
-            let text = yard.read("log")
+            #expect(try router.run(input: "{\"last\":1}\n").code == 0)
+            let text = router.read("log")
             #expect(text.hasSuffix("{\"last\":1}\n"))
             for line in text.split(separator: "\n") where !line.hasSuffix("\"}") { #expect(line == "{\"last\":1}") }
-            try FileManager.default.removeItem(atPath: yard.path("log"))
+            try FileManager.default.removeItem(atPath: router.path("log"))
         }
     }
 
     @Test("the account balances exactly, by route and by provider")
     func account() throws {
-        let yard = try Yard(
+        let router = try TestRouter(
             routes: """
                 { "consent": { "levels": ["none", "some", "all"], "unknown": "deny", "default": "some" },
                   "providers": { "a": { "plugin": "noop" }, "b": { "plugin": "noop" } },
@@ -112,7 +113,7 @@ struct DeliveryEndToEndTests {
                 + "\n"
             if number % 100 == 0 { input += "oops\n" }
         }
-        let result = try yard.run(["--stats", "json"], input: input)
+        let result = try router.run(["--stats", "json"], input: input)
         #expect(result.code == 0)
         let last = try #require(result.errorLines.last)
         let account = try #require(try JSONSerialization.jsonObject(with: Data(last.utf8)) as? [String: Any])
@@ -132,13 +133,13 @@ struct DeliveryEndToEndTests {
 
     @Test("the sample has the same users in another order, with more workers and in another run")
     func sampleIsStable() throws {
-        let yard = try Yard(
+        let router = try TestRouter(
             routes:
                 #"{ "providers": { "out": { "plugin": "console", "format": "ndjson" } }, "routes": [ { "sample": { "rate": 0.3, "by": "user" }, "to": ["out"] } ] }"#
         )
         let events = (0..<2000).map { #"{"user":"u\#($0 % 400)","n":\#($0)}"# }
-        let first = try yard.run(["--workers", "1"], input: events.joined(separator: "\n")).lines
-        let second = try yard.run(["--workers", "4"], input: events.reversed().joined(separator: "\n")).lines
+        let first = try router.run(["--workers", "1"], input: events.joined(separator: "\n")).lines
+        let second = try router.run(["--workers", "4"], input: events.reversed().joined(separator: "\n")).lines
         #expect(Set(first) == Set(second))
         #expect(first.count > 400 && first.count < 800)
     }

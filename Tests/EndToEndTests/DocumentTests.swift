@@ -1,19 +1,19 @@
 // The configurations in the documents are valid.
 
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("The documents", .timeLimit(.minutes(20)))
 struct DocumentTests {
-    private static let project = String(#filePath.dropLast("Tests/EndToEndTests/DocumentTests.swift".count))
     static let pages: [String] = {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: project + "docs")) ?? []
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: Project.root + "/docs")) ?? []
         return ["README.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "docs/" + $0 }
     }()
 
     /// The whole configurations of a page: the blocks of JSON that have providers and routes. The other blocks are parts of one.
     private func configurations(of page: String) throws -> [String] {
-        let text = try String(contentsOfFile: DocumentTests.project + page, encoding: .utf8)
+        let text = try String(contentsOfFile: Project.root + "/" + page, encoding: .utf8)
         return text.components(separatedBy: "```json\n").dropFirst().compactMap { rest in
             let block = rest.components(separatedBy: "```")[0]
             let value = try? JSONSerialization.jsonObject(with: Data(block.utf8)) as? [String: Any]
@@ -26,16 +26,16 @@ struct DocumentTests {
         for text in try configurations(of: page) {
             let names = text.components(separatedBy: "${env:").dropFirst().map { $0.components(separatedBy: "}")[0] }
             let environment = Dictionary(names.map { ($0, "0123456789abcdef-\($0)") }, uniquingKeysWith: { first, _ in first })
-            let yard = try Yard()
+            let router = try TestRouter()
             // What a file holds is not part of the page.
             let files = text.components(separatedBy: "${file:").dropFirst().map { $0.components(separatedBy: "}")[0] }
             var own = text
             for (index, file) in files.enumerated() {
-                try yard.write("0123456789abcdef-\(index)", to: "secret-\(index)")
-                own = own.replacingOccurrences(of: "${file:\(file)}", with: "${file:\(yard.path("secret-\(index)"))}")
+                try router.write("0123456789abcdef-\(index)", to: "secret-\(index)")
+                own = own.replacingOccurrences(of: "${file:\(file)}", with: "${file:\(router.path("secret-\(index)"))}")
             }
-            try yard.write(own, to: "routes.json")
-            let result = try yard.run(["check"], environment: environment)
+            try router.write(own, to: "routes.json")
+            let result = try router.run(["check"], environment: environment)
             #expect(result.code == 0, "\(page): \(text)\n\(result.errors)")
         }
     }

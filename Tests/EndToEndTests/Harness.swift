@@ -5,8 +5,8 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A temporary folder that is removed when its test ends.
-final class Yard {
+/// A router in a temporary folder of its own, which is removed when its test ends.
+final class TestRouter {
     let folder: String
 
     init(routes: String? = nil) throws {
@@ -58,7 +58,7 @@ struct Result {
 /// A running router.
 final class Run: @unchecked Sendable {
     let process = Process()
-    private let yard: Yard
+    private let router: TestRouter
     private let inputPipe = Pipe()
     private let outputPipe = Pipe()
     private let errorPipe = Pipe()
@@ -79,17 +79,17 @@ final class Run: @unchecked Sendable {
     }()
 
     fileprivate init(
-        _ yard: Yard, _ arguments: [String], _ environment: [String: String], _ input: FileHandle?, _ output: FileHandle?,
+        _ router: TestRouter, _ arguments: [String], _ environment: [String: String], _ input: FileHandle?, _ output: FileHandle?,
         _ executable: String
     ) throws {
-        self.yard = yard
+        self.router = router
         Glibc.signal(SIGPIPE, SIG_IGN)
         // A shell or nohup makes background processes ignore these signals, and the program would inherit that from the tests.
         for number in [SIGHUP, SIGINT, SIGQUIT] { Glibc.signal(number, SIG_DFL) }
         process.executableURL = URL(fileURLWithPath: executable)
         process.arguments = arguments
-        process.currentDirectoryURL = URL(fileURLWithPath: yard.folder)
-        process.environment = ["STATE_DIRECTORY": yard.path("state")].merging(Sanitizer.environment) { $1 }.merging(environment) { $1 }
+        process.currentDirectoryURL = URL(fileURLWithPath: router.folder)
+        process.environment = ["STATE_DIRECTORY": router.path("state")].merging(Sanitizer.environment) { $1 }.merging(environment) { $1 }
         process.standardInput = input ?? inputPipe
         process.standardOutput = output ?? outputPipe
         process.standardError = errorPipe
@@ -134,9 +134,9 @@ final class Run: @unchecked Sendable {
         return text.split(separator: "\n").map(String.init)
     }
     /// Reads standard error until it contains the text.
-    func waitForError(_ text: String) -> String { waitForErrors(text) }
+    func waitForError(_ text: String) -> String { waitForError(text) }
     /// Reads standard error until it contains all of the texts.
-    func waitForErrors(_ texts: String...) -> String {
+    func waitForError(_ texts: String...) -> String {
         var errors = ""
         while !texts.allSatisfy(errors.contains) {
             let data = errorPipe.fileHandleForReading.availableData

@@ -21,17 +21,17 @@ struct IsolationTests {
 
     @Test("it delivers the same events as without isolation")
     func delivers() throws {
-        let yard = try Yard(routes: routes)
+        let router = try TestRouter(routes: routes)
         let events = (0..<1000).map { "{\"n\":\($0)}" }
-        let result = try yard.run(input: events.joined(separator: "\n") + "\n")
+        let result = try router.run(input: events.joined(separator: "\n") + "\n")
         #expect(result.code == 0 && result.lines == events && result.errors == "")
-        #expect(yard.lines("kept.ndjson") == events)
+        #expect(router.lines("kept.ndjson") == events)
     }
 
     @Test("it continues after all module processes were killed, and loses nothing")
     func killed() throws {
-        let yard = try Yard(routes: routes)
-        let run = try yard.start()
+        let router = try TestRouter(routes: routes)
+        let run = try router.start()
         run.send("{\"n\":1}\n")
         #expect(run.outputLines(1) == ["{\"n\":1}"])
         let processes = children(of: run)
@@ -42,13 +42,13 @@ struct IsolationTests {
         #expect(result.code == 0)
         // Events that a process had written but not yet answered are sent again.
         #expect(result.lines.last == "{\"n\":2}")
-        #expect(Set(yard.lines("kept.ndjson")) == ["{\"n\":1}", "{\"n\":2}"])
+        #expect(Set(router.lines("kept.ndjson")) == ["{\"n\":1}", "{\"n\":2}"])
     }
 
     @Test("when the router is killed, the module processes end too")
     func orphans() throws {
-        let yard = try Yard(routes: routes)
-        let run = try yard.start()
+        let router = try TestRouter(routes: routes)
+        let run = try router.start()
         run.send("{\"n\":1}\n")
         #expect(run.outputLines(1) == ["{\"n\":1}"])
         run.signal(SIGKILL)
@@ -64,9 +64,9 @@ struct IsolationTests {
 
     @Test("the process of a module that hangs past its deadline is ended, and its events are sent again to another process")
     func hangs() throws {
-        let yard = try Yard(routes: hanging(deadline: "200ms"))
-        try yard.compile("hostile")
-        let result = try yard.run(["run", "--stats", "text"], environment: yard.moduleFolder, input: "{\"do\":\"hang\"}\n")
+        let router = try TestRouter(routes: hanging(deadline: "200ms"))
+        try router.compile("hostile")
+        let result = try router.run(["run", "--stats", "text"], environment: router.moduleFolder, input: "{\"do\":\"hang\"}\n")
         #expect(result.code == 0, "\(result.errors)")
         #expect(result.errors.contains("out: the process of the module hostile gave no answer within 200ms and was ended"))
         #expect(result.errors.contains("provider out: 1 taken: 1 delivered"))
@@ -74,11 +74,11 @@ struct IsolationTests {
 
     @Test("a reload applies another deadline to an isolated module")
     func changedDeadline() throws {
-        let yard = try Yard(routes: hanging(deadline: "1h"))
-        try yard.compile("hostile")
-        let run = try yard.startRouter(environment: yard.moduleFolder)
-        try yard.write(hanging(deadline: "200ms"), to: "routes.json")
-        #expect(try yard.command("reload").text == "routes.json was loaded: changed out\n")
+        let router = try TestRouter(routes: hanging(deadline: "1h"))
+        try router.compile("hostile")
+        let run = try router.startRouter(environment: router.moduleFolder)
+        try router.write(hanging(deadline: "200ms"), to: "routes.json")
+        #expect(try router.command("reload").text == "routes.json was loaded: changed out\n")
         let result = run.finish(feeding: Data("{\"do\":\"hang\"}\n".utf8))
         #expect(result.code == 0, "\(result.errors)")
         #expect(result.errors.contains("out: the process of the module hostile gave no answer within 200ms and was ended"))

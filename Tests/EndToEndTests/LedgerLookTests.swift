@@ -21,7 +21,7 @@ private func routes(fails: Bool, route: String = "product", consent: String = #"
         """
 }
 
-extension Yard {
+extension TestRouter {
     fileprivate func consent(_ words: String...) throws -> Result { try run(["consent"] + words + ["--state", path("state")]) }
 
     fileprivate func reason(_ event: String) throws -> String {
@@ -54,62 +54,62 @@ extension Yard {
 struct LedgerLookTests {
     @Test("explain reports what is on record, with and without a running router", arguments: [false, true])
     func explains(isRunning: Bool) throws {
-        let yard = try Yard(routes: routes(fails: false))
+        let router = try TestRouter(routes: routes(fails: false))
         let event = #"{"event":"e","userId":"ann"}"#
         #expect(
-            try yard.reason(event) == "denied: the event carries no consent, nothing is on record, and unknown subjects are denied",
+            try router.reason(event) == "denied: the event carries no consent, nothing is on record, and unknown subjects are denied",
             "there is no ledger yet")
-        let run = isRunning ? try yard.startRouter() : nil
-        if isRunning { try waitUntil("it answers") { try yard.command("status", "--json").text.contains(#""running":true"#) } }
-        #expect(try yard.consent("set", "ann", "--level", "all").code == 0)
-        #expect(try yard.reason(event).contains("level all (on record), all is demanded"))
-        #expect(try yard.consent("set", "ann", "--level", "essential").code == 0)
-        #expect(try yard.reason(event).hasPrefix("denied: level essential is below all, by what is on record"))
-        #expect(try yard.reason(#"{"event":"e","userId":"bob"}"#).hasPrefix("denied: the event carries no consent, nothing is on record"))
+        let run = isRunning ? try router.startRouter() : nil
+        if isRunning { try waitUntil("it answers") { try router.command("status", "--json").text.contains(#""running":true"#) } }
+        #expect(try router.consent("set", "ann", "--level", "all").code == 0)
+        #expect(try router.reason(event).contains("level all (on record), all is demanded"))
+        #expect(try router.consent("set", "ann", "--level", "essential").code == 0)
+        #expect(try router.reason(event).hasPrefix("denied: level essential is below all, by what is on record"))
+        #expect(try router.reason(#"{"event":"e","userId":"bob"}"#).hasPrefix("denied: the event carries no consent, nothing is on record"))
         #expect(run?.finish().code ?? 0 == 0)
         // explain does not lock the folder, so the next command can use it.
-        #expect(try yard.consent("stats").text.contains("ids"))
+        #expect(try router.consent("stats").text.contains("ids"))
     }
 
     @Test("a replay judges a dead letter by the present record of the person, even though the letter's id is hashed")
     func replays() throws {
-        let yard = try Yard(routes: routes(fails: true))
-        try yard.bury(["ann", "bob", "eve"])
-        #expect(try yard.consent("set", "bob", "--level", "none").code == 0)
-        #expect(try yard.consent("withdraw", "eve", "--purposes", "operations").code == 0)
-        try yard.write(routes(fails: false, consent: #""essential""#), to: "routes.json")
-        let account = try yard.replay()
+        let router = try TestRouter(routes: routes(fails: true))
+        try router.bury(["ann", "bob", "eve"])
+        #expect(try router.consent("set", "bob", "--level", "none").code == 0)
+        #expect(try router.consent("withdraw", "eve", "--purposes", "operations").code == 0)
+        try router.write(routes(fails: false, consent: #""essential""#), to: "routes.json")
+        let account = try router.replay()
         #expect(account["delivered"] as? Int == 1 && account["denied"] as? Int == 2, "\(account)")
-        let out = yard.read("out.ndjson")
+        let out = router.read("out.ndjson")
         #expect(out.contains(#""n":"ann""#) && !out.contains(#""n":"bob""#) && !out.contains(#""n":"eve""#))
         #expect(!out.contains(#""userId":"ann""#))
-        #expect(try yard.letters == [])
+        #expect(try router.letters == [])
     }
 
     @Test("a dead letter keeps the level that it was admitted under, in a replay and in a withdrawal")
     func levels() throws {
-        let yard = try Yard(routes: routes(fails: true))
-        try yard.bury(["ann", "bob", "eve"], name: "raised")
-        #expect(try yard.consent("set", "bob", "--level", "essential").code == 0)
+        let router = try TestRouter(routes: routes(fails: true))
+        try router.bury(["ann", "bob", "eve"], name: "raised")
+        #expect(try router.consent("set", "bob", "--level", "essential").code == 0)
         let plain = routes(fails: false, consent: #""none""#).replacing(#""events": { "raised": "all" }, "#, with: "")
-        try yard.write(plain, to: "routes.json")
-        #expect(try yard.replay("--dry-run")["denied"] as? Int == 1)
-        #expect(try yard.consent("withdraw", "eve", "--purposes", "analytics").code == 0)
-        let run = try yard.startRouter()
-        try waitUntil("it is destroyed") { try yard.letters.count == 1 }
-        #expect(try yard.letters.first?.contains(#""n":"ann""#) == true)
+        try router.write(plain, to: "routes.json")
+        #expect(try router.replay("--dry-run")["denied"] as? Int == 1)
+        #expect(try router.consent("withdraw", "eve", "--purposes", "analytics").code == 0)
+        let run = try router.startRouter()
+        try waitUntil("it is destroyed") { try router.letters.count == 1 }
+        #expect(try router.letters.first?.contains(#""n":"ann""#) == true)
         #expect(run.finish().code == 0)
     }
 
     @Test("with an unreadable ledger a replay sends nothing and removes nothing")
     func unreadable() throws {
-        let yard = try Yard(routes: routes(fails: true))
-        try yard.bury(["ann"])
-        try Data(repeating: 0x5a, count: 8192).write(to: URL(fileURLWithPath: yard.path("state/ledger.sqlite")))
-        try yard.write(routes(fails: false), to: "routes.json")
-        let result = try yard.run(["replay", "--state", yard.path("state")])
+        let router = try TestRouter(routes: routes(fails: true))
+        try router.bury(["ann"])
+        try Data(repeating: 0x5a, count: 8192).write(to: URL(fileURLWithPath: router.path("state/ledger.sqlite")))
+        try router.write(routes(fails: false), to: "routes.json")
+        let result = try router.run(["replay", "--state", router.path("state")])
         #expect(result.code == 69 && result.errors.contains("ledger.sqlite"))
-        #expect(try yard.letters.count == 1)
-        #expect(try yard.run(["explain", "--state", yard.path("state")], input: "{}").code == 69)
+        #expect(try router.letters.count == 1)
+        #expect(try router.run(["explain", "--state", router.path("state")], input: "{}").code == 69)
     }
 }

@@ -17,17 +17,17 @@ private func routes(down: String = "down", queue: String = disk, to: String = "d
     """
 }
 
-extension Yard {
+extension TestRouter {
     /// A folder in which two events wait for `down` and none for `other`.
-    fileprivate static func waiting() throws -> Yard {
-        let yard = try Yard(routes: routes())
-        let run = try yard.startRouter()
+    fileprivate static func waiting() throws -> TestRouter {
+        let router = try TestRouter(routes: routes())
+        let run = try router.startRouter()
         run.send("{\"messageId\":\"a\"}\n{\"messageId\":\"b\"}\n")
-        waitUntil("they wait") { (try! yard.status()["lanes"] as! [[String: Any]])[0]["events"] as? Int == 2 }
+        waitUntil("they wait") { (try! router.status()["lanes"] as! [[String: Any]])[0]["events"] as? Int == 2 }
         run.signal(SIGTERM)
         let result = run.finish()
         #expect(result.code == 0 && !result.errors.contains("switchyard spool"), "\(result.errors)")
-        return yard
+        return router
     }
 
     /// Returns the arguments of the command that stands in the text before these words.
@@ -47,16 +47,16 @@ struct LeftoverTests {
             (routes(queue: "", to: "other"), "the configuration does not keep its queue on disk (delivery.queue.disk)"),
         ])
     func orphaned(changed: String, reason: String) throws {
-        let yard = try Yard.waiting()
-        try yard.replace("routes.json", with: changed)
-        let start = "\(yard.path("state"))/spool-down.sqlite: 2 events wait for down since 20"
-        let check = try yard.command("check")
+        let router = try TestRouter.waiting()
+        try router.replace("routes.json", with: changed)
+        let start = "\(router.path("state"))/spool-down.sqlite: 2 events wait for down since 20"
+        let check = try router.command("check")
         let line = try #require(check.lines.first { $0.contains(start) })
         #expect(check.code == 0 && line.contains("Z, and \(reason); while no router has the folder, "))
-        #expect(!(try yard.run(["check"]).text.contains("State folder")))
+        #expect(!(try router.run(["check"]).text.contains("State folder")))
 
-        let run = try yard.startRouter(["--stats", "json"])
-        let spools = try #require(try yard.status()["spools"] as? [NSDictionary])
+        let run = try router.startRouter(["--stats", "json"])
+        let spools = try #require(try router.status()["spools"] as? [NSDictionary])
         #expect(spools.count == 1 && spools[0]["provider"] as? String == "down" && spools[0]["events"] as? Int == 2)
         let result = run.finish()
         #expect(result.code == 0)
@@ -64,46 +64,47 @@ struct LeftoverTests {
         let account = try #require(result.errorLines.last { $0.hasPrefix("{") })
         let counts = try #require(try JSONSerialization.jsonObject(with: Data(account.utf8)) as? NSDictionary)
         #expect((counts["spools"] as? [NSDictionary])?.map { $0["events"] as? Int } == [2])
-        #expect(try yard.run(["run", "--stats", "text"]).errors.contains("without a provider, down: 2 waiting on disk\n"))
+        #expect(try router.run(["run", "--stats", "text"]).errors.contains("without a provider, down: 2 waiting on disk\n"))
 
-        var words = try yard.command(in: line, before: " gives them to another provider")
+        var words = try router.command(in: line, before: " gives them to another provider")
         #expect(words.last == "NEW")
         words[words.count - 1] = "other"
-        #expect(try yard.run(words).text == "2 events wait for other now\n")
-        let last = try yard.run(["run", "--stats", "json"])
+        #expect(try router.run(words).text == "2 events wait for other now\n")
+        let last = try router.run(["run", "--stats", "json"])
         #expect(last.code == 0 && !last.errors.contains("spool-down") && last.errors.contains(#""spools":[]"#))
-        #expect(yard.lines("other.ndjson").count == 2)
-        #expect(try yard.command("check").text.hasSuffix("\nState folder\n  the configuration uses everything in it\n"))
+        #expect(router.lines("other.ndjson").count == 2)
+        #expect(try router.command("check").text.hasSuffix("\nState folder\n  the configuration uses everything in it\n"))
     }
 
     @Test("the reported command destroys the queue, whatever the name of the provider is")
     func destroyed() throws {
-        let yard = try Yard.waiting()
+        let router = try TestRouter.waiting()
         let name = "-it's down"
-        rename(yard.path("state/spool-down.sqlite"), yard.path("state/spool--it%27s%20down.sqlite"))
-        let line = try #require(try yard.command("check").lines.first { $0.contains("spool--it") })
-        let command = "switchyard spool --state \(yard.path("state")) destroy -- '-it'\\''s down' destroys them"
+        rename(router.path("state/spool-down.sqlite"), router.path("state/spool--it%27s%20down.sqlite"))
+        let line = try #require(try router.command("check").lines.first { $0.contains("spool--it") })
+        let command = "switchyard spool --state \(router.path("state")) destroy -- '-it'\\''s down' destroys them"
         #expect(line.hasSuffix(command))
-        #expect(try yard.command("spool", "--yes", "destroy", "--", name).code == 64, "--state after -- is not an option")
-        #expect(try yard.run(["spool", "--state", yard.path("state"), "--yes", "destroy", "--", name]).code == 0)
-        #expect(try yard.command("check").text.contains("the configuration uses everything in it"))
+        #expect(try router.command("spool", "--yes", "destroy", "--", name).code == 64, "--state after -- is not an option")
+        #expect(try router.run(["spool", "--state", router.path("state"), "--yes", "destroy", "--", name]).code == 0)
+        #expect(try router.command("check").text.contains("the configuration uses everything in it"))
     }
 
     @Test("nothing is reported if another router has the folder or the folder does not exist")
     func others() throws {
-        let yard = try Yard.waiting()
-        try yard.replace("routes.json", with: passThrough)
-        let environment = ["STATE_DIRECTORY": "", "XDG_STATE_HOME": yard.folder]
-        rename(yard.path("state"), yard.path("switchyard"))
-        let alone = try yard.run(environment: environment)
+        let router = try TestRouter.waiting()
+        try router.replace("routes.json", with: passThrough)
+        let environment = ["STATE_DIRECTORY": "", "XDG_STATE_HOME": router.folder]
+        rename(router.path("state"), router.path("switchyard"))
+        let alone = try router.run(environment: environment)
         #expect(alone.code == 0 && alone.errors.contains("2 events wait for down"), "a plan that stores nothing reports it too")
-        try yard.write(routes(), to: "first.json")
-        let first = try yard.start(["run", "-c", "first.json"], environment: environment)
-        waitUntil("the control socket") { access(yard.path("switchyard/control.sock"), F_OK) == 0 }
-        #expect(try yard.run(environment: environment).errors == "")
+        try router.write(routes(), to: "first.json")
+        let first = try router.start(["run", "-c", "first.json"], environment: environment)
+        waitUntil("the control socket") { access(router.path("switchyard/control.sock"), F_OK) == 0 }
+        #expect(try router.run(environment: environment).errors == "")
         first.signal(SIGTERM)
         #expect(first.finish().code == 0)
-        #expect(try yard.run(["check", "--state", yard.path("none")]).text.hasSuffix("there is no folder \(yard.path("none")) yet\n"))
+        #expect(
+            try router.run(["check", "--state", router.path("none")]).text.hasSuffix("there is no folder \(router.path("none")) yet\n"))
     }
 
     @Test("held events and consent records are reported if no ledger is configured")
@@ -114,12 +115,12 @@ struct LeftoverTests {
               "providers": { "out": { "plugin": "console", "format": "ndjson" } }, "routes": [ { "consent": "all", "to": ["out"] } ] }
             """
         }
-        let yard = try Yard(routes: routes(#""ledger": "ids", "unknown": "hold", "#))
-        #expect(try yard.run(input: "{\"userId\":\"ann\"}\n{\"userId\":\"bob\"}\n").code == 0)
-        #expect(try yard.run(["consent", "set", "eve", "--level", "all", "--state", yard.path("state")]).code == 0)
-        #expect(!(try yard.run().errors.contains("no ledger")))
-        try yard.replace("routes.json", with: routes(""))
-        for errors in [try yard.run().errors, try yard.command("check").text] {
+        let router = try TestRouter(routes: routes(#""ledger": "ids", "unknown": "hold", "#))
+        #expect(try router.run(input: "{\"userId\":\"ann\"}\n{\"userId\":\"bob\"}\n").code == 0)
+        #expect(try router.run(["consent", "set", "eve", "--level", "all", "--state", router.path("state")]).code == 0)
+        #expect(!(try router.run().errors.contains("no ledger")))
+        try router.replace("routes.json", with: routes(""))
+        for errors in [try router.run().errors, try router.command("check").text] {
             #expect(errors.contains("held.sqlite: 2 events wait for consent since 20"), "\(errors)")
             #expect(errors.contains("ledger.sqlite: 1 id is on record, and the configuration has no consent.ledger"))
         }
@@ -127,13 +128,13 @@ struct LeftoverTests {
 
     @Test("check reports dead letters whose provider was removed")
     func letters() throws {
-        let yard = try Yard(
+        let router = try TestRouter(
             routes: #"{ "providers": { "out": { "plugin": "file", "path": "/dev/full" } }, "routes": [ { "to": ["out"] } ] }"#)
-        #expect(try yard.run(["--drain", "1ms"], input: "{\"n\":1}\n").code == 69)
-        #expect(try yard.command("check").text.hasSuffix("the configuration uses everything in it\n"))
-        try yard.replace("routes.json", with: passThrough.replacingOccurrences(of: "\"out\"", with: "\"new\""))
-        let text = try yard.command("check").text
+        #expect(try router.run(["--drain", "1ms"], input: "{\"n\":1}\n").code == 69)
+        #expect(try router.command("check").text.hasSuffix("the configuration uses everything in it\n"))
+        try router.replace("routes.json", with: passThrough.replacingOccurrences(of: "\"out\"", with: "\"new\""))
+        let text = try router.command("check").text
         #expect(text.contains("dead-letters.sqlite: 1 event for out, and the configuration has no provider of this name"), "\(text)")
-        #expect(try yard.command("dead-letters", "--provider", "out", "--events").text == "{\"n\":1}\n")
+        #expect(try router.command("dead-letters", "--provider", "out", "--events").text == "{\"n\":1}\n")
     }
 }

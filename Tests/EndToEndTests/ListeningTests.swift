@@ -9,8 +9,8 @@ final class Post: Sendable {
     let run: Run
     let port: UInt16
 
-    init(_ yard: Yard, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
-        run = try yard.start(arguments, environment: environment)
+    init(_ router: TestRouter, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
+        run = try router.start(arguments, environment: environment)
         let said = run.waitForError("listening at 127.0.0.1:")
         let digits = said.components(separatedBy: "listening at 127.0.0.1:").last!.prefix { $0.isNumber }
         port = try #require(UInt16(digits), "\(said)")
@@ -76,8 +76,8 @@ private let console = #""plugin": "console", "format": "ndjson", "delivery": { "
 struct ListeningTests {
     @Test("accepts the good events of a request, rejects only the bad one, and reports its position")
     func badEvent() throws {
-        let yard = try Yard(routes: routes(console))
-        let post = try Post(yard)
+        let router = try TestRouter(routes: routes(console))
+        let post = try Post(router)
         let answer = try post.send("{\"n\":1}\n{\"n\":}\n{\"n\":3}\n", path: "/v1/events?results=each")
         #expect(answer.status == 200)
         #expect(
@@ -92,8 +92,8 @@ struct ListeningTests {
 
     @Test("listens with --http and the smallest configuration, and does not read standard input")
     func smallest() throws {
-        let yard = try Yard(routes: passThrough)
-        let post = try Post(yard, ["run", "--http", "127.0.0.1:0"])
+        let router = try TestRouter(routes: passThrough)
+        let post = try Post(router, ["run", "--http", "127.0.0.1:0"])
         #expect(try post.send("{\"n\":1}").status == 200)
         #expect(post.run.outputLines(1) == [#"{"n":1}"#])
         #expect(post.finish().code == 0)
@@ -101,16 +101,16 @@ struct ListeningTests {
 
     @Test("refuses an invalid address of --http, and one that needs keys")
     func badAddress() throws {
-        let yard = try Yard(routes: passThrough)
-        let wrong = try yard.run(["run", "--http", "nowhere"])
+        let router = try TestRouter(routes: passThrough)
+        let wrong = try router.run(["run", "--http", "nowhere"])
         #expect(wrong.code == 64 && wrong.errors.contains("--http must be an address such as 127.0.0.1:8088"))
-        let wide = try yard.run(["run", "--http=0.0.0.0:80"])
+        let wide = try router.run(["run", "--http=0.0.0.0:80"])
         #expect(wide.code == 64 && wide.errors.contains("can be reached over the network"))
     }
 
     @Test("sends events of a key only to the routes of that key, as check and the account show")
     func boundKeys() throws {
-        let yard = try Yard(
+        let router = try TestRouter(
             routes: #"""
                 { "sources": { "http": { "plugin": "http", "listen": "127.0.0.1:0",
                     "keys": { "web": { "secret": "${env:WEB}", "routes": ["web"] }, "ops": { "secret": "${env:OPS}" } } } },
@@ -118,22 +118,22 @@ struct ListeningTests {
                   "routes": [ { "name": "web", "to": ["out"] }, { "name": "all", "to": ["log"] } ] }
                 """#)
         let secrets = ["WEB": "web-secret-000001", "OPS": "ops-secret-000001"]
-        let check = try yard.run(["check"], environment: secrets)
+        let check = try router.run(["check"], environment: secrets)
         #expect(check.text.contains("keys web (to web), ops"), "\(check.text)")
-        let post = try Post(yard, ["run", "--stats", "json"], environment: secrets)
+        let post = try Post(router, ["run", "--stats", "json"], environment: secrets)
         #expect(try post.send("{\"n\":1}", headers: ["Authorization: Bearer \(secrets["WEB"]!)"]).status == 200)
         #expect(try post.send("{\"n\":2}", headers: ["Authorization: Bearer \(secrets["OPS"]!)"]).status == 200)
         #expect(post.run.outputLines(2) == [#"{"n":1}"#, #"{"n":2}"#])
         let result = post.finish()
-        #expect(yard.lines("log.ndjson") == [#"{"n":2}"#])
+        #expect(router.lines("log.ndjson") == [#"{"n":2}"#])
         #expect(result.errors.contains(#""filtered_key":1"#), "\(result.errors)")
     }
 
     @Test("reads standard input as well if it is configured, and continues after its end")
     func both() throws {
-        let yard = try Yard(
+        let router = try TestRouter(
             routes: routes(console, sources: #""http": { "plugin": "http", "listen": "127.0.0.1:0" }, "in": { "plugin": "stdin" }"#))
-        let post = try Post(yard)
+        let post = try Post(router)
         post.run.send("{\"n\":1}\nbad\n")
         #expect(post.run.outputLines(1) == [#"{"n":1}"#])
         post.run.endInput()
@@ -146,27 +146,27 @@ struct ListeningTests {
 
     @Test("stores events before it answers: they survive a kill, and the next run delivers them")
     func killed() throws {
-        let yard = try Yard(
+        let router = try TestRouter(
             routes: routes(#""plugin": "http", "url": "http://127.0.0.1:9", "delivery": { "queue": { "disk": "10MB" } }"#))
-        let post = try Post(yard)
+        let post = try Post(router)
         for number in 1...20 { #expect(try post.send("{\"messageId\":\"m\(number)\"}").status == 200) }
         post.run.signal(SIGKILL)
         post.run.process.waitUntilExit()
-        try yard.write(
+        try router.write(
             routes(console.replacingOccurrences(of: "\"delivery\": {", with: "\"delivery\": { \"queue\": { \"disk\": \"10MB\" },")),
             to: "routes.json")
-        let next = try Post(yard)
+        let next = try Post(router)
         #expect(next.run.outputLines(20) == (1...20).map { "{\"messageId\":\"m\($0)\"}" })
         #expect(next.finish().code == 0)
     }
 
     @Test("tells clients to try again when a lane is full, and loses no accepted event")
     func overload() throws {
-        let yard = try Yard(
+        let router = try TestRouter(
             routes: routes(
                 #""plugin": "http", "url": "http://127.0.0.1:9", "delivery": { "queue": { "memory": "2KB" }, "batch": { "bytes": "1KB" }, "retry": { "first": "1m" } }"#
             ))
-        let post = try Post(yard, ["run", "--workers", "1", "--stats", "json"])
+        let post = try Post(router, ["run", "--workers", "1", "--stats", "json"])
         let event = "{\"pad\":\"" + String(repeating: "x", count: 900) + "\"}"
         // The requests that fill the lane are answered. The worker keeps the next one until the lane has space.
         for _ in 0..<2 { #expect(try post.send(event).status == 200) }
@@ -174,7 +174,7 @@ struct ListeningTests {
         let held = Held()
         for _ in 0..<2 { held.start { (try? post.send(body).status) ?? 0 } }
         // At its end, the router answers the requests that it has taken and refuses the others.
-        waitUntil("both are there") { (try! yard.status()["sources"] as! [[String: Any]])[0]["waiting"] as? Int == 2 }
+        waitUntil("both are there") { (try! router.status()["sources"] as! [[String: Any]])[0]["waiting"] as? Int == 2 }
         post.run.signal(SIGTERM)
         post.run.signal(SIGTERM)
         let result = post.run.finish()
@@ -186,9 +186,9 @@ struct ListeningTests {
 
     @Test("names an address that another process uses, and ends with 69")
     func taken() throws {
-        let yard = try Yard(routes: routes(console))
-        let post = try Post(yard)
-        let other = try Yard(routes: passThrough)
+        let router = try TestRouter(routes: routes(console))
+        let post = try Post(router)
+        let other = try TestRouter(routes: passThrough)
         let result = try other.run(["run", "--http", "127.0.0.1:\(post.port)"])
         #expect(result.code == 69)
         #expect(
@@ -200,8 +200,8 @@ struct ListeningTests {
 
     @Test("answers a duplicate once the first of the two is safe")
     func duplicates() throws {
-        let yard = try Yard(routes: routes(console, more: #", "message_id": { "deduplicate": {} }"#))
-        let post = try Post(yard)
+        let router = try TestRouter(routes: routes(console, more: #", "message_id": { "deduplicate": {} }"#))
+        let post = try Post(router)
         #expect(try post.send("{\"messageId\":\"a\"}").body == "{\"accepted\":1,\"rejected\":0}\n")
         #expect(try post.send("{\"messageId\":\"a\"}").body == "{\"accepted\":1,\"rejected\":0}\n")
         #expect(try post.send("{\"messageId\":\"b\"}").status == 200)
@@ -211,8 +211,8 @@ struct ListeningTests {
 
     @Test("survives a lack of descriptors: open connections are served, and others once descriptors are free")
     func descriptors() throws {
-        let yard = try Yard(routes: routes(console))
-        let post = try Post(yard)
+        let router = try TestRouter(routes: routes(console))
+        let post = try Post(router)
         #expect(try post.send("{\"n\":1}").status == 200)
         let process = post.run.process.processIdentifier
         let highest = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").compactMap { Int($0) }.max() ?? 0
@@ -235,8 +235,8 @@ struct ListeningTests {
 
     @Test("accepts and repairs the requests of vendor clients, and counts what it rejects")
     func dialects() throws {
-        let yard = try Yard(routes: routes(console))
-        let post = try Post(yard, ["run", "--stats", "json"])
+        let router = try TestRouter(routes: routes(console))
+        let post = try Post(router, ["run", "--stats", "json"])
         let batch = try post.send(
             #"{"batch":[{"event":"a","receivedAt":"x","n":NaN},{"event":"b","n":},{"event":"c","context":1}],"context":{"l":2}}"#,
             path: "/v1/batch")
@@ -257,12 +257,12 @@ struct ListeningTests {
 
     @Test("can be reloaded, also with the address from --http")
     func reloaded() throws {
-        let yard = try Yard(routes: passThrough)
-        let post = try Post(yard, ["run", "--http", "127.0.0.1:0"])
-        try yard.write(
+        let router = try TestRouter(routes: passThrough)
+        let post = try Post(router, ["run", "--http", "127.0.0.1:0"])
+        try router.write(
             #"{ "providers": { "out": { "plugin": "console", "format": "ndjson" } }, "routes": [ { "transform": [ { "set": { "v": 2 } } ], "to": ["out"] } ] }"#,
             to: "routes.json")
-        #expect(try yard.command("reload").code == 0)
+        #expect(try router.command("reload").code == 0)
         #expect(try post.send("{}").status == 200)
         #expect(post.run.outputLines(1) == [#"{"v":2}"#])
         #expect(post.finish().code == 0)

@@ -8,32 +8,32 @@ import Testing
 struct OperationTests {
     @Test("a second router refuses a state folder in use, with the process id of the first one")
     func twoRouters() throws {
-        let yard = try Yard(routes: passThrough)
-        let run = try yard.startRouter()
-        let second = try yard.run(["run"])
+        let router = try TestRouter(routes: passThrough)
+        let run = try router.startRouter()
+        let second = try router.run(["run"])
         #expect(second.code == 69)
         #expect(
             second.errors
-                == "switchyard: \(yard.path("state")): the router with process id \(run.process.processIdentifier) has this state folder; "
+                == "switchyard: \(router.path("state")): the router with process id \(run.process.processIdentifier) has this state folder; "
                 + "end it, or give this one a folder of its own (--state)\n")
         #expect(run.finish().code == 0)
-        #expect(try yard.run(["run"]).code == 0, "the folder is free again")
+        #expect(try router.run(["run"]).code == 0, "the folder is free again")
     }
 
     @Test(
         "if its state folder or a file that it needs is removed, the router accepts nothing more and ends with 69",
         arguments: ["", "/spool-out.sqlite", "/router.pid", "/subject.key"])
     func stateRemoved(file: String) throws {
-        let yard = try Yard(
+        let router = try TestRouter(
             routes: #"""
                 { "sources": { "http": { "plugin": "http", "listen": "127.0.0.1:0" } }, "shutdown": { "deadline": "0s" },
                   "providers": { "out": { "plugin": "http", "url": "http://127.0.0.1:9", "delivery": { "queue": { "disk": "10MB" } } } },
                   "routes": [ { "to": ["out"] } ] }
                 """#)
-        let post = try Post(yard)
+        let post = try Post(router)
         #expect(try post.send("{\"n\":1}\n{\"n\":2}").status == 200)
         // A rename takes everything away at once. Files that were still in place when the router ends would not be lost.
-        rename(yard.path("state") + file, yard.path("elsewhere"))
+        rename(router.path("state") + file, router.path("elsewhere"))
         // The router ends without a signal.
         let result = post.run.finish()
         #expect(result.code == 69, "\(result.errors)")
@@ -48,9 +48,9 @@ struct OperationTests {
 
     @Test("without its control socket the router continues, and reports that it cannot be asked")
     func socketRemoved() throws {
-        let yard = try Yard(routes: passThrough)
-        let run = try yard.startRouter()
-        try FileManager.default.removeItem(atPath: yard.path("state/control.sock"))
+        let router = try TestRouter(routes: passThrough)
+        let run = try router.startRouter()
+        try FileManager.default.removeItem(atPath: router.path("state/control.sock"))
         #expect(run.waitForError("cannot be asked").contains("control.sock: was removed"))
         run.send("{\"n\":1}\n")
         let result = run.finish()
@@ -60,20 +60,20 @@ struct OperationTests {
 
     @Test("a plain filter locks no folder and leaves no file behind")
     func plainFilter() throws {
-        let yard = try Yard(routes: passThrough)
-        let result = try yard.run(environment: ["STATE_DIRECTORY": "", "XDG_STATE_HOME": yard.path("xdg")], input: "{\"n\":1}\n")
+        let router = try TestRouter(routes: passThrough)
+        let result = try router.run(environment: ["STATE_DIRECTORY": "", "XDG_STATE_HOME": router.path("xdg")], input: "{\"n\":1}\n")
         #expect(result.code == 0)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: yard.folder) == ["routes.json"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: router.folder) == ["routes.json"])
     }
 
     @Test("the status has the documented keys")
     func statusKeys() throws {
-        let yard = try Yard(routes: passThrough)
-        let run = try yard.startRouter()
+        let router = try TestRouter(routes: passThrough)
+        let run = try router.startRouter()
         run.send("{\"n\":1}\n")
         #expect(run.outputLines(1) == ["{\"n\":1}"])
-        waitUntil("it is accounted for") { (try! yard.status()["lanes"] as! [[String: Any]])[0]["delivered"] as? Int == 1 }
-        let status = try yard.status()
+        waitUntil("it is accounted for") { (try! router.status()["lanes"] as! [[String: Any]])[0]["delivered"] as? Int == 1 }
+        let status = try router.status()
         #expect(
             Set(status.keys) == [
                 "running", "version", "state", "pid", "configuration", "started", "uptime_s", "generation", "events", "sources", "lanes",
@@ -94,9 +94,9 @@ struct OperationTests {
         #expect(lane["provider"] as? String == "out")
         #expect(lane["phase"] as? String == "open")
         #expect(lane["breaker"] as? String == "closed")
-        #expect(yard.mode("state/control.sock") == 0o600)
-        #expect(yard.mode("state") == 0o700)
-        let text = try yard.command("status").lines
+        #expect(router.mode("state/control.sock") == 0o600)
+        #expect(router.mode("state") == 0o700)
+        let text = try router.command("status").lines
         try #require(text.count > 2)
         #expect(text[1].split(separator: " ") == ["PROVIDER", "STATE", "WAITING", "MEMORY", "DISK", "OLDEST", "RATE", "BREAKER"])
         #expect(text[2].hasPrefix("out       open   0        0 B"))
@@ -106,68 +106,68 @@ struct OperationTests {
 
     @Test("without a running router the status comes from the folder and says that no router runs")
     func noRouter() throws {
-        let yard = try Yard(routes: passThrough)
-        let result = try yard.command("status")
+        let router = try TestRouter(routes: passThrough)
+        let result = try router.command("status")
         #expect(result.code == 0)
-        #expect(result.text == "no router runs on \(yard.path("state"))\n")
-        #expect(try yard.status()["running"] as? Bool == false)
-        let reload = try yard.command("reload")
+        #expect(result.text == "no router runs on \(router.path("state"))\n")
+        #expect(try router.status()["running"] as? Bool == false)
+        let reload = try router.command("reload")
         #expect(reload.code == 69)
-        #expect(reload.errors == "switchyard: no router answers at \(yard.path("state")); --state names another folder\n")
+        #expect(reload.errors == "switchyard: no router answers at \(router.path("state")); --state names another folder\n")
     }
 
     @Test("a spool is destroyed only by its name and only after confirmation")
     func destroy() throws {
-        let yard = try Yard(
+        let router = try TestRouter(
             routes: #"""
                 { "shutdown": { "deadline": "1ms" }, "routes": [ { "to": ["down"] } ],
                   "providers": { "down": { "plugin": "http", "url": "http://127.0.0.1:9/", "delivery": { "queue": { "disk": "10MB" } } } } }
                 """#)
-        let run = try yard.startRouter()
+        let run = try router.startRouter()
         run.send("{\"n\":1}\n")
-        waitUntil("it waits") { (try! yard.status()["lanes"] as! [[String: Any]])[0]["events"] as? Int == 1 }
+        waitUntil("it waits") { (try! router.status()["lanes"] as! [[String: Any]])[0]["events"] as? Int == 1 }
         run.signal(SIGTERM)
         #expect(run.finish().code == 0)
-        let list = try JSONSerialization.jsonObject(with: yard.command("spool", "list", "--json").output) as! [String: Any]
+        let list = try JSONSerialization.jsonObject(with: router.command("spool", "list", "--json").output) as! [String: Any]
         #expect((list["spools"] as! [[String: Any]])[0]["events"] as? Int == 1)
-        #expect(try yard.command("spool", "destroy", "down").code == 64, "nobody confirmed it")
-        #expect(try yard.command("spool", "destroy", "up", "--yes").code == 69)
-        #expect(try yard.command("spool", "destroy", "down", "--yes").text == "1 events for down were destroyed\n")
-        #expect(try yard.command("spool").text == "nothing waits in \(yard.path("state"))\n")
+        #expect(try router.command("spool", "destroy", "down").code == 64, "nobody confirmed it")
+        #expect(try router.command("spool", "destroy", "up", "--yes").code == 69)
+        #expect(try router.command("spool", "destroy", "down", "--yes").text == "1 events for down were destroyed\n")
+        #expect(try router.command("spool").text == "nothing waits in \(router.path("state"))\n")
     }
 }
 
 @Suite("Dead letters")
 struct ReplayTests {
     /// Writes a plan with a program that rejects every event, or that writes every event to the file `taken`.
-    private func routes(_ yard: Yard, takes: Bool, route: String = #"{ "name": "all", "to": ["out"] }"#) throws {
+    private func routes(_ router: TestRouter, takes: Bool, route: String = #"{ "name": "all", "to": ["out"] }"#) throws {
         let script =
             takes
             ? #"while read -r line; do echo "$line" >> taken; echo '{"outcome":"delivered"}'; done"#
             : #"while read -r line; do echo '{"outcome":"rejected","code":7,"message":"no"}'; done"#
-        try yard.write(script, to: "provider.sh")
-        try yard.write(
+        try router.write(script, to: "provider.sh")
+        try router.write(
             #"{ "keys": { "k": "0123456789abcdef" }, "providers": { "out": { "plugin": "exec", "command": ["sh", "provider.sh"] } }, "routes": [ \#(route) ] }"#,
             to: "routes.json")
     }
 
-    private func refused(_ events: [String], route: String = #"{ "name": "all", "to": ["out"] }"#) throws -> Yard {
-        let yard = try Yard()
-        try routes(yard, takes: false, route: route)
-        #expect(try yard.run(["run"], input: events.joined(separator: "\n") + "\n").code == 69)
-        return yard
+    private func refused(_ events: [String], route: String = #"{ "name": "all", "to": ["out"] }"#) throws -> TestRouter {
+        let router = try TestRouter()
+        try routes(router, takes: false, route: route)
+        #expect(try router.run(["run"], input: events.joined(separator: "\n") + "\n").code == 69)
+        return router
     }
 
     @Test("are counted and listed with the provider's answer")
     func list() throws {
-        let yard = try refused([#"{"event":"a","n":1}"#, #"{"event":"b","n":2}"#])
-        let counts = try yard.command("dead-letters").text
+        let router = try refused([#"{"event":"a","n":1}"#, #"{"event":"b","n":2}"#])
+        let counts = try router.command("dead-letters").text
         #expect(counts.hasPrefix("  out  2 rejected, from 20"))
-        #expect(try yard.command("dead-letters", "--events").lines == [#"{"event":"a","n":1}"#, #"{"event":"b","n":2}"#])
-        #expect(try yard.command("dead-letters", "--provider", "other").text == "there are no dead letters\n")
-        #expect(try yard.command("dead-letters", "--since", "2999-01-01T00:00:00Z").text == "there are no dead letters\n")
-        #expect(try yard.command("dead-letters", "--since", "soon").code == 64)
-        let first = try #require(yard.command("dead-letters", "--json").lines.first)
+        #expect(try router.command("dead-letters", "--events").lines == [#"{"event":"a","n":1}"#, #"{"event":"b","n":2}"#])
+        #expect(try router.command("dead-letters", "--provider", "other").text == "there are no dead letters\n")
+        #expect(try router.command("dead-letters", "--since", "2999-01-01T00:00:00Z").text == "there are no dead letters\n")
+        #expect(try router.command("dead-letters", "--since", "soon").code == 64)
+        let first = try #require(router.command("dead-letters", "--json").lines.first)
         let letter = try JSONSerialization.jsonObject(with: Data(first.utf8)) as! [String: Any]
         #expect(letter["provider"] as? String == "out" && letter["answer"] as? String == "no" && letter["code"] as? Int == 7)
     }
@@ -175,22 +175,22 @@ struct ReplayTests {
     @Test("are replayed in order, and removed once they are delivered")
     func replay() throws {
         let events = (0..<1200).map { "{\"n\":\($0)}" }
-        let yard = try refused(events)
-        let dry = try yard.command("replay", "--dry-run")
+        let router = try refused(events)
+        let dry = try router.command("replay", "--dry-run")
         #expect(dry.text == "out: 1,200 letters, 1,200 would be sent\n")
         #expect(dry.code == 0)
-        #expect(try yard.command("dead-letters", "--events").lines.count == 1200, "a dry run changes nothing")
-        try routes(yard, takes: true)
-        let result = try yard.command("replay")
+        #expect(try router.command("dead-letters", "--events").lines.count == 1200, "a dry run changes nothing")
+        try routes(router, takes: true)
+        let result = try router.command("replay")
         #expect(result.text == "out: 1,200 letters, 1,200 delivered\n")
         #expect(result.code == 0)
-        #expect(yard.lines("taken") == events)
-        #expect(try yard.command("dead-letters").text == "there are no dead letters\n")
+        #expect(router.lines("taken") == events)
+        #expect(try router.command("dead-letters").text == "there are no dead letters\n")
     }
 
     /// Writes a program that delivers `count` - 1 events, and then reads everything else without an answer.
-    private func stalling(_ yard: Yard, after count: Int) throws {
-        try yard.write(
+    private func stalling(_ router: TestRouter, after count: Int) throws {
+        try router.write(
             #"""
             n=0; while read -r line; do n=$((n+1)); echo "$line" >> taken
             [ $n -ge \#(count) ] && { echo >> stalled; exec cat >/dev/null; }
@@ -202,26 +202,26 @@ struct ReplayTests {
     @Test("a killed replay has removed the delivered dead letters, and each further replay makes progress")
     func killed() throws {
         let events = (0..<120).map { "{\"n\":\($0)}" }
-        let yard = try refused(events)
-        try stalling(yard, after: 25)
+        let router = try refused(events)
+        try stalling(router, after: 25)
         var kills = 0
         var left = events
         while left.count > 25 {
-            let taken = yard.lines("taken").count
-            try yard.write("", to: "stalled")
-            let run = try yard.start(["replay"])
-            waitUntil("it has sent 25") { !yard.read("stalled").isEmpty }
+            let taken = router.lines("taken").count
+            try router.write("", to: "stalled")
+            let run = try router.start(["replay"])
+            waitUntil("it has sent 25") { !router.read("stalled").isEmpty }
             run.end(by: SIGKILL)
             kills += 1
-            let rest = try yard.command("dead-letters", "--events").lines
-            #expect(yard.lines("taken").count == taken + 25)
+            let rest = try router.command("dead-letters", "--events").lines
+            #expect(router.lines("taken").count == taken + 25)
             // The size of a group doubles each time. So the group in doubt holds at most one more event than all groups before it.
             try #require(rest == Array(left.suffix(rest.count)) && rest.count <= left.count - 12, "\(rest.count) of \(left.count)")
             left = rest
         }
-        try routes(yard, takes: true)
-        #expect(try yard.command("replay").text == "out: \(left.count) letters, \(left.count) delivered\n")
-        let taken = yard.lines("taken")
+        try routes(router, takes: true)
+        #expect(try router.command("replay").text == "out: \(left.count) letters, \(left.count) delivered\n")
+        let taken = router.lines("taken")
         #expect(Set(taken) == Set(events))
         #expect(taken.count <= events.count + 13 * kills, "\(taken.count) were sent, with \(kills) kills")
     }
@@ -229,54 +229,54 @@ struct ReplayTests {
     @Test("SIGTERM makes a replay wait for the letters it has sent and keep the others")
     func toldToEnd() throws {
         let events = (0..<120).map { "{\"n\":\($0)}" }
-        let yard = try refused(events)
-        try yard.write(
+        let router = try refused(events)
+        try router.write(
             #"""
             n=0; while read -r line; do n=$((n+1)); echo "$line" >> taken
             [ $n -ge 25 ] && { echo >> stalled; until [ -e go ]; do sleep 0.01; done; }
             echo '{"outcome":"delivered"}'; done
             """#,
             to: "provider.sh")
-        let run = try yard.start(["replay"])
-        waitUntil("it has sent 25") { !yard.read("stalled").isEmpty }
+        let run = try router.start(["replay"])
+        waitUntil("it has sent 25") { !router.read("stalled").isEmpty }
         run.signal(SIGTERM)
         #expect(run.waitForError("ending").contains("ending: sending nothing more"))
-        try yard.write("", to: "go")
+        try router.write("", to: "go")
         let result = run.finish()
-        let taken = yard.lines("taken")
+        let taken = router.lines("taken")
         #expect(taken.count >= 25 && taken.count < 120)
         #expect(result.text == "out: 120 letters, \(taken.count) delivered, \(120 - taken.count) not tried and stay\n")
         #expect(result.code == 69)
-        #expect(try yard.command("dead-letters", "--events").lines == Array(events[taken.count...]))
-        #expect(try yard.command("replay").code == 0)
-        #expect(yard.lines("taken") == events, "each once")
+        #expect(try router.command("dead-letters", "--events").lines == Array(events[taken.count...]))
+        #expect(try router.command("replay").code == 0)
+        #expect(router.lines("taken") == events, "each once")
     }
 
     @Test("damaged dead letters are reported and kept aside, never replayed and never listed, and the command that finds them ends with 69")
     func damaged() throws {
         let events = (1...3).map { "{\"n\":\($0),\"text\":\"planted-\($0)\"}" }
-        func spoil(_ yard: Yard) throws {
+        func spoil(_ router: TestRouter) throws {
             // The last process that closes the file moves its log into it.
-            #expect(try yard.command("dead-letters").code == 0)
-            let file = yard.path("state/dead-letters.sqlite")
+            #expect(try router.command("dead-letters").code == 0)
+            let file = router.path("state/dead-letters.sqlite")
             var bytes = try #require(FileManager.default.contents(atPath: file))
             let at = try #require(bytes.range(of: Data("planted-2".utf8)))
             bytes[at.upperBound - 1] = UInt8(ascii: "7")
             try bytes.write(to: URL(fileURLWithPath: file))
         }
-        let yard = try refused(events)
-        try spoil(yard)
+        let router = try refused(events)
+        try spoil(router)
         for words in [["dead-letters"], ["dead-letters", "--events"], ["replay", "--dry-run"]] {
-            let told = try yard.run(words + ["--state", yard.path("state")])
+            let told = try router.run(words + ["--state", router.path("state")])
             #expect(told.code == 69 && told.text == "" && told.errors.contains("of table letters is damaged"), "\(words): \(told.errors)")
         }
-        #expect(try yard.command("check").text.contains("of table letters is damaged"))
-        try routes(yard, takes: true)
-        var result = try yard.command("replay")
+        #expect(try router.command("check").text.contains("of table letters is damaged"))
+        try routes(router, takes: true)
+        var result = try router.command("replay")
         #expect(result.code == 69 && result.text == "out: 2 letters, 2 delivered\n", "\(result.errors)")
         #expect(result.errors.contains("2 dead letters were read from it, 1 of 3 dead letters are lost"), "\(result.errors)")
-        #expect(yard.lines("taken") == [events[0], events[2]])
-        #expect(try yard.command("replay").code == 0)
+        #expect(router.lines("taken") == [events[0], events[2]])
+        #expect(try router.command("replay").code == 0)
         // The start of a run finds the damage too.
         let other = try refused(events)
         try spoil(other)
@@ -290,52 +290,52 @@ struct ReplayTests {
 
     @Test("dead letters that fail again stay, and the exit code is 69")
     func failsAgain() throws {
-        let yard = try refused(["{\"n\":1}", "{\"n\":2}"])
-        let result = try yard.command("replay")
+        let router = try refused(["{\"n\":1}", "{\"n\":2}"])
+        let result = try router.command("replay")
         #expect(result.text == "out: 2 letters, 2 failed again and stay\n")
         #expect(result.code == 69)
-        #expect(try yard.command("dead-letters", "--events").lines == ["{\"n\":1}", "{\"n\":2}"], "each once")
+        #expect(try router.command("dead-letters", "--events").lines == ["{\"n\":1}", "{\"n\":2}"], "each once")
     }
 
     @Test("pass the present filter and consent, and are not hashed a second time")
     func today() throws {
         let before = #"{ "name": "all", "transform": [ { "hash": { "fields": ["userId"], "key": "k" } } ], "to": ["out"] }"#
-        let yard = try refused([#"{"event":"a","userId":"u"}"#, #"{"event":"b","userId":"v"}"#], route: before)
-        let hashed = try yard.command("dead-letters", "--events").lines
+        let router = try refused([#"{"event":"a","userId":"u"}"#, #"{"event":"b","userId":"v"}"#], route: before)
+        let hashed = try router.command("dead-letters", "--events").lines
         #expect(!hashed[0].contains("\"u\""))
         try routes(
-            yard, takes: true,
+            router, takes: true,
             route: #"{ "name": "all", "events": "a", "transform": [ { "hash": { "fields": ["userId"], "key": "k" } } ], "to": ["out"] }"#)
-        #expect(try yard.command("replay").text == "out: 2 letters, 1 delivered, 1 filtered\n")
-        #expect(yard.lines("taken") == [hashed[0]])
-        #expect(try yard.command("dead-letters").text == "there are no dead letters\n")
+        #expect(try router.command("replay").text == "out: 2 letters, 1 delivered, 1 filtered\n")
+        #expect(router.lines("taken") == [hashed[0]])
+        #expect(try router.command("dead-letters").text == "there are no dead letters\n")
     }
 
     @Test("can be chosen by event name or expression, and those of a removed provider stay")
     func chosen() throws {
-        let yard = try refused([#"{"event":"item_a"}"#, #"{"event":"b"}"#, #"{"event":"c","n":7}"#])
-        try routes(yard, takes: true)
-        #expect(try yard.command("replay", "--where", "n > 9").text == "out: 0 letters\n")
-        let wrong = try yard.command("replay", "--where", "n >")
+        let router = try refused([#"{"event":"item_a"}"#, #"{"event":"b"}"#, #"{"event":"c","n":7}"#])
+        try routes(router, takes: true)
+        #expect(try router.command("replay", "--where", "n > 9").text == "out: 0 letters\n")
+        let wrong = try router.command("replay", "--where", "n >")
         #expect(wrong.code == 64 && wrong.errors.contains("--where, at byte 4: "), "\(wrong.errors)")
-        #expect(try yard.command("replay", "--where", "n > 6").text == "out: 1 letters, 1 delivered\n")
-        #expect(yard.lines("taken") == [#"{"event":"c","n":7}"#])
-        try yard.write("", to: "taken")
-        #expect(try yard.command("replay", "--event", "item_*").text == "out: 1 letters, 1 delivered\n")
-        #expect(yard.lines("taken") == [#"{"event":"item_a"}"#])
-        try yard.write(passThrough.replacingOccurrences(of: "\"out\"", with: "\"new\""), to: "routes.json")
-        let gone = try yard.command("replay")
+        #expect(try router.command("replay", "--where", "n > 6").text == "out: 1 letters, 1 delivered\n")
+        #expect(router.lines("taken") == [#"{"event":"c","n":7}"#])
+        try router.write("", to: "taken")
+        #expect(try router.command("replay", "--event", "item_*").text == "out: 1 letters, 1 delivered\n")
+        #expect(router.lines("taken") == [#"{"event":"item_a"}"#])
+        try router.write(passThrough.replacingOccurrences(of: "\"out\"", with: "\"new\""), to: "routes.json")
+        let gone = try router.command("replay")
         #expect(gone.text == "out: 1 letters, 1 not tried and stay; no provider of the configuration has this name\n")
         #expect(gone.code == 69)
-        #expect(try yard.command("dead-letters", "--events").lines == [#"{"event":"b"}"#])
+        #expect(try router.command("dead-letters", "--events").lines == [#"{"event":"b"}"#])
     }
 
     @Test("are replayed beside a running router, and a message names its process id")
     func besideARouter() throws {
-        let yard = try refused(["{\"n\":1}"])
-        try routes(yard, takes: true)
-        let run = try yard.startRouter()
-        let result = try yard.command("replay")
+        let router = try refused(["{\"n\":1}"])
+        try routes(router, takes: true)
+        let run = try router.startRouter()
+        let result = try router.command("replay")
         #expect(result.errors == "switchyard: the router with process id \(run.process.processIdentifier) keeps running\n")
         #expect(result.text == "out: 1 letters, 1 delivered\n")
         #expect(run.finish().code == 0)

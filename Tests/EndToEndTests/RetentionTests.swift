@@ -11,7 +11,7 @@ private func routes(route: String = "", delivery: String = "", url: String = "ht
     """
 }
 
-extension Yard {
+extension TestRouter {
     fileprivate func files(holding text: String) -> [String] {
         (try! FileManager.default.contentsOfDirectory(atPath: path("state"))).filter { name in
             FileManager.default.contents(atPath: path("state/" + name))?.range(of: Data(text.utf8)) != nil
@@ -27,43 +27,43 @@ struct RetentionTests {
 
     @Test("destroys and counts old events on disk while the router runs and when it starts, and only those")
     func spool() throws {
-        let yard = try Yard(routes: routes())
-        var run = try yard.startRouter()
+        let router = try TestRouter(routes: routes())
+        var run = try router.startRouter()
         run.send(events)
-        try waitUntil("all are stored") { try yard.lane()?["events"] as? Int == 40 }
-        #expect(!yard.files(holding: "planted-0").isEmpty)
+        try waitUntil("all are stored") { try router.lane()?["events"] as? Int == 40 }
+        #expect(!router.files(holding: "planted-0").isEmpty)
         // A reload sets the retention.
-        try yard.write(routes(route: #", "retention": "1ms""#), to: "routes.json")
-        #expect(try yard.command("reload").code == 0)
-        try waitUntil("they are destroyed") { try yard.lane()?["aged"] as? Int == 20 }
-        waitUntil("no file contains them") { yard.files(holding: "planted-0").isEmpty }
-        #expect(!yard.files(holding: "planted-1").isEmpty)
+        try router.write(routes(route: #", "retention": "1ms""#), to: "routes.json")
+        #expect(try router.command("reload").code == 0)
+        try waitUntil("they are destroyed") { try router.lane()?["aged"] as? Int == 20 }
+        waitUntil("no file contains them") { router.files(holding: "planted-0").isEmpty }
+        #expect(!router.files(holding: "planted-1").isEmpty)
         run.end(by: SIGKILL)
 
-        try yard.write(routes(delivery: #", "retention": "1ms""#), to: "routes.json")
-        run = try yard.startRouter()
-        try waitUntil("it answers") { try yard.command("status", "--json").text.contains(#""running":true"#) }
-        try waitUntil("the rest is destroyed") { try yard.lane()?["aged"] as? Int == 20 }
-        waitUntil("no file contains it") { yard.files(holding: "planted-1").isEmpty }
+        try router.write(routes(delivery: #", "retention": "1ms""#), to: "routes.json")
+        run = try router.startRouter()
+        try waitUntil("it answers") { try router.command("status", "--json").text.contains(#""running":true"#) }
+        try waitUntil("the rest is destroyed") { try router.lane()?["aged"] as? Int == 20 }
+        waitUntil("no file contains it") { router.files(holding: "planted-1").isEmpty }
         #expect(run.finish().code == 69, "they were not delivered")
     }
 
     @Test("removes old dead letters when a run starts")
     func deadLetters() throws {
         let retry = #", "retry": { "first": "1ms", "most": "2ms", "for": "5ms" }"#
-        let yard = try Yard(routes: routes(delivery: retry))
-        var run = try yard.startRouter()
+        let router = try TestRouter(routes: routes(delivery: retry))
+        var run = try router.startRouter()
         run.send(events)
-        func letters() throws -> Int { try yard.run(["dead-letters", "--events", "--state", yard.path("state")]).lines.count }
+        func letters() throws -> Int { try router.run(["dead-letters", "--events", "--state", router.path("state")]).lines.count }
         try waitUntil("all are given up") { try letters() == 40 }
         run.end(by: SIGKILL)
-        try yard.write(routes(route: #", "retention": "1ms""#, delivery: retry), to: "routes.json")
-        run = try yard.startRouter()
-        try waitUntil("it answers") { try yard.command("status", "--json").text.contains(#""running":true"#) }
+        try router.write(routes(route: #", "retention": "1ms""#, delivery: retry), to: "routes.json")
+        run = try router.startRouter()
+        try waitUntil("it answers") { try router.command("status", "--json").text.contains(#""running":true"#) }
         try waitUntil("the old ones are removed") { try letters() == 20 }
         // The router first deletes the letters, and then overwrites their bytes.
-        waitUntil("no file contains them") { yard.files(holding: "planted-0").isEmpty }
-        #expect(yard.files(holding: "planted-1") == ["dead-letters.sqlite"])
+        waitUntil("no file contains them") { router.files(holding: "planted-0").isEmpty }
+        #expect(router.files(holding: "planted-1") == ["dead-letters.sqlite"])
         let result = run.finish()
         #expect(result.errors.contains("dead letters removed because they are older than retention allows: 20"))
     }

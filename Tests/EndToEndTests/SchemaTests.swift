@@ -5,7 +5,7 @@ import Testing
 struct SchemaTests {
     @Test("schema prints a JSON Schema with the settings of every installed module")
     func schema() throws {
-        let result = try Yard().run(["schema"])
+        let result = try TestRouter().run(["schema"])
         #expect(result.code == 0)
         #expect(result.errors == "")
         let schema = try #require(try JSONSerialization.jsonObject(with: result.output) as? [String: Any])
@@ -21,25 +21,25 @@ struct SchemaTests {
 
     @Test("the manual page names every command and option of the help, and groff accepts it without warnings")
     func manual() throws {
-        let yard = try Yard()
-        let page = try yard.run(["help", "--man"])
+        let router = try TestRouter()
+        let page = try router.run(["help", "--man"])
         #expect(page.code == 0)
         #expect(page.text.contains(".TH SWITCHYARD 1"))
-        let help = try yard.run(["--help"])
+        let help = try router.run(["--help"])
         let commands = help.lines.drop { $0 != "Commands:" }.dropFirst().prefix { $0.hasPrefix("  ") }.compactMap {
             $0.split(separator: " ").first.map(String.init)
         }
         #expect(commands.count >= 5)
         for command in commands {
             #expect(page.text.contains(".SS switchyard \(command.replacingOccurrences(of: "-", with: "\\-"))"))
-            let options = try yard.run([command, "--help"]).text.split(separator: " ").filter { $0.hasPrefix("--") && $0.count > 2 }
+            let options = try router.run([command, "--help"]).text.split(separator: " ").filter { $0.hasPrefix("--") && $0.count > 2 }
             for option in options { #expect(page.text.contains(option.replacingOccurrences(of: "-", with: "\\-")), "\(option)") }
         }
 
-        try yard.write(page.text, to: "switchyard.1")
+        try router.write(page.text, to: "switchyard.1")
         let groff = Process()
         groff.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        groff.arguments = ["groff", "-man", "-ww", "-z", yard.path("switchyard.1")]
+        groff.arguments = ["groff", "-man", "-ww", "-z", router.path("switchyard.1")]
         let errors = Pipe()
         groff.standardError = errors
         try groff.run()

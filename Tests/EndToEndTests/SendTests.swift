@@ -10,26 +10,28 @@ struct SendTests {
     private func events(_ numbers: Range<Int>) -> [String] { numbers.map { "{\"n\":\($0)}" } }
     private func text(_ lines: [String]) -> String { lines.map { $0 + "\n" }.joined() }
     /// The names in the state folder.
-    private func state(_ yard: Yard) -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: yard.path("state"))) ?? [] }
+    private func state(_ router: TestRouter) -> [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: router.path("state"))) ?? []
+    }
 
     @Test("it sends files, reports what it did, and leaves no file behind")
     func files() throws {
         let server = EventServer()
         defer { server.close() }
-        let yard = try Yard()
-        try yard.write(text(events(0..<3)), to: "a")
-        try yard.write(text(events(3..<5)), to: "b")
-        let result = try yard.run(["send", "a", "b", "--to", server.url])
+        let router = try TestRouter()
+        try router.write(text(events(0..<3)), to: "a")
+        try router.write(text(events(3..<5)), to: "b")
+        let result = try router.run(["send", "a", "b", "--to", server.url])
         #expect(result.code == 0 && result.text == "" && server.taken == events(0..<5))
         #expect(result.errorLines.count == 1 && result.errors.hasPrefix("switchyard: sent 5 events (40 B) to \(server.url) in "))
-        #expect(state(yard) == [])
+        #expect(state(router) == [])
     }
 
     @Test("it sends standard input")
     func input() throws {
         let server = EventServer()
         defer { server.close() }
-        let result = try Yard().run(["send", "--to", server.url, "--batch", "2"], input: text(events(0..<5)))
+        let result = try TestRouter().run(["send", "--to", server.url, "--batch", "2"], input: text(events(0..<5)))
         #expect(result.code == 0 && server.taken == events(0..<5))
     }
 
@@ -37,9 +39,9 @@ struct SendTests {
     func rejected() throws {
         let server = EventServer(rejects: { $0 == "no" ? "not JSON" : nil })
         defer { server.close() }
-        let yard = try Yard()
-        try yard.write("{\"n\":0}\nno\n", to: "a")
-        let result = try yard.run(["send", "a", "--to", server.url])
+        let router = try TestRouter()
+        try router.write("{\"n\":0}\nno\n", to: "a")
+        let result = try router.run(["send", "a", "--to", server.url])
         #expect(result.code == 65 && result.errors.contains("switchyard: a:2: rejected: not JSON\n"))
         #expect(result.errors.contains("1 rejected"))
     }
@@ -59,23 +61,23 @@ struct SendTests {
                 }
             }
         }
-        let yard = try Yard()
-        try yard.write(text(events(0..<20)), to: "a")
-        let run = try yard.start(["send", "a", "--to", server.url, "--batch", "2"])
+        let router = try TestRouter()
+        try router.write(text(events(0..<20)), to: "a")
+        let run = try router.start(["send", "a", "--to", server.url, "--batch", "2"])
         server.wait(requests: 4)
         run.end(by: SIGKILL)
         #expect(server.taken == events(0..<8))
-        #expect(state(yard).count == 1)
+        #expect(state(router).count == 1)
         isGone.signal()
         server.close()
 
         let other = EventServer()
         defer { other.close() }
         // A checkpoint is valid only for its address.
-        let checkpoint = try #require(state(yard).first)
-        let json = yard.read("state/" + checkpoint)
-        try yard.write(json.replacingOccurrences(of: server.url, with: other.url), to: "checkpoint")
-        let result = try yard.run(["send", "a", "--to", other.url, "--batch", "2", "--resume", "checkpoint"])
+        let checkpoint = try #require(state(router).first)
+        let json = router.read("state/" + checkpoint)
+        try router.write(json.replacingOccurrences(of: server.url, with: other.url), to: "checkpoint")
+        let result = try router.run(["send", "a", "--to", other.url, "--batch", "2", "--resume", "checkpoint"])
         #expect(result.code == 0 && result.errors.contains("a: continuing after line "))
         let all = server.taken + other.taken
         #expect(Set(all) == Set(events(0..<20)))
@@ -87,16 +89,16 @@ struct SendTests {
     func stopped() throws {
         let server = EventServer { $0 == 1 ? .answer("401 No", body: #"{"error":"the key is not valid"}"#) : .take }
         defer { server.close() }
-        let yard = try Yard()
-        try yard.write(text(events(0..<4)), to: "a")
+        let router = try TestRouter()
+        try router.write(text(events(0..<4)), to: "a")
         let words = ["send", "a", "--to", server.url, "--batch", "2"]
-        let first = try yard.run(words)
+        let first = try router.run(words)
         #expect(first.code == 69 && first.errors.contains("\(server.url) refuses the key: 401, the key is not valid"))
         #expect(first.errors.contains("stopped, run it again to continue"))
-        let second = try yard.run(words)
+        let second = try router.run(words)
         #expect(second.code == 0 && second.errors.contains("a: continuing after line 2; --anew begins at the start"))
         #expect(server.taken == events(0..<4))
-        #expect(try yard.run(words).code == 0)
+        #expect(try router.run(words).code == 0)
         #expect(server.taken == events(0..<4) + events(0..<4))
     }
 
@@ -104,16 +106,16 @@ struct SendTests {
     func grows() throws {
         let server = EventServer()
         defer { server.close() }
-        let yard = try Yard()
+        let router = try TestRouter()
         let words = ["send", "a", "--to", server.url, "--resume", "checkpoint"]
-        try yard.write(text(events(0..<2)) + "{\"n\":", to: "a")
-        let first = try yard.run(words)
+        try router.write(text(events(0..<2)) + "{\"n\":", to: "a")
+        let first = try router.run(words)
         #expect(first.code == 0 && first.errors.contains("a:3: this line is unfinished and is left for the next run"))
-        try yard.write(text(events(0..<4)), to: "a")
-        #expect(try yard.run(words).code == 0)
-        #expect(try yard.run(words).code == 0)
-        #expect(server.taken == events(0..<4) && yard.mode("checkpoint") == 0o600)
-        #expect(try yard.run(words + ["--anew"]).code == 0)
+        try router.write(text(events(0..<4)), to: "a")
+        #expect(try router.run(words).code == 0)
+        #expect(try router.run(words).code == 0)
+        #expect(server.taken == events(0..<4) && router.mode("checkpoint") == 0o600)
+        #expect(try router.run(words + ["--anew"]).code == 0)
         #expect(server.taken.count == 8)
     }
 
@@ -121,18 +123,18 @@ struct SendTests {
     func key() throws {
         let server = EventServer { $0 == 1 ? .answer("403 No") : .take }
         defer { server.close() }
-        let yard = try Yard()
-        try yard.write("k3y-of-the-file\n", to: "key")
-        chmod(yard.path("key"), 0o644)
-        let first = try yard.run(["send", "--to", server.url, "--key-file", "key"], input: "{}\n")
+        let router = try TestRouter()
+        try router.write("k3y-of-the-file\n", to: "key")
+        chmod(router.path("key"), 0o644)
+        let first = try router.run(["send", "--to", server.url, "--key-file", "key"], input: "{}\n")
         #expect(first.errors.contains("warning: key can be read by others: chmod 600 'key'"))
-        let second = try yard.run(["send", "--to", server.url], environment: ["SWITCHYARD_KEY": "k3y-of-the-environment"], input: "{}\n")
+        let second = try router.run(["send", "--to", server.url], environment: ["SWITCHYARD_KEY": "k3y-of-the-environment"], input: "{}\n")
         #expect(second.code == 69)
         let heads = server.requests.map(\.head)
         #expect(heads[0].contains("Authorization: Bearer k3y-of-the-file\r\n") || heads[0].hasSuffix("Bearer k3y-of-the-file"))
         #expect(heads[1].contains("Bearer k3y-of-the-environment"))
         #expect(!(first.errors + second.errors).contains("k3y"))
-        let broken = try yard.run(["send", "--to", server.url], environment: ["SWITCHYARD_KEY": "two\nlines"])
+        let broken = try router.run(["send", "--to", server.url], environment: ["SWITCHYARD_KEY": "two\nlines"])
         #expect(broken.code == 69 && broken.errors == "switchyard: SWITCHYARD_KEY: expected a key of plain characters in one line\n")
     }
 
@@ -140,7 +142,7 @@ struct SendTests {
     func givesUp() throws {
         let server = EventServer()
         server.close()
-        let result = try Yard().run(["send", "--to", server.url, "--retry", "0"], input: "{}\n")
+        let result = try TestRouter().run(["send", "--to", server.url, "--retry", "0"], input: "{}\n")
         #expect(result.code == 69)
         #expect(result.errors.contains("\(server.url) cannot be reached: Connection refused; given up after 1 attempt\n"))
     }
@@ -155,17 +157,18 @@ struct SendTests {
             (["/"], 69, "/: is a folder, expected a file"),
         ])
     func wrong(words: [String], code: Int32, message: String) throws {
-        let result = try Yard().run(["send"] + words)
+        let result = try TestRouter().run(["send"] + words)
         #expect(result.code == code && result.errors == "switchyard: \(message)\n")
     }
 
     @Test("a router accepts events at its Unix socket and reports the line that is not an event")
     func router() throws {
-        let yard = try Yard(routes: passThrough)
-        let run = try yard.start(["run", "--http", "unix:\(yard.path("s"))"])
+        let router = try TestRouter(routes: passThrough)
+        let run = try router.start(["run", "--http", "unix:\(router.path("s"))"])
         _ = run.waitForError("listening at")
-        try yard.write("{\"n\":0}\n\nno\n{\"n\":1}\n", to: "a")
-        let result = try yard.run(["send", "a", "--to", "unix:\(yard.path("s"))"], environment: ["STATE_DIRECTORY": yard.path("other")])
+        try router.write("{\"n\":0}\n\nno\n{\"n\":1}\n", to: "a")
+        let result = try router.run(
+            ["send", "a", "--to", "unix:\(router.path("s"))"], environment: ["STATE_DIRECTORY": router.path("other")])
         #expect(result.code == 65 && result.errors.contains("switchyard: a:3: rejected: "), "\(result.errors)")
         #expect(run.outputLines(2) == events(0..<2))
         run.signal(SIGTERM)
@@ -174,7 +177,7 @@ struct SendTests {
 
     @Test("the program does not link libcurl")
     func lean() throws {
-        let maps = try Yard().run(["--version"], environment: ["LD_TRACE_LOADED_OBJECTS": "1"])
+        let maps = try TestRouter().run(["--version"], environment: ["LD_TRACE_LOADED_OBJECTS": "1"])
         #expect(maps.text.contains("libjansson") && !maps.text.contains("libcurl"))
     }
 }

@@ -14,14 +14,14 @@ private func routes(_ provider: String) -> String {
 @Suite("A damaged queue on disk, end to end")
 struct SpoolDamageTests {
     /// Returns a folder after a kill, in which 40 events wait, most of them in the SQLite log.
-    private func killed() throws -> Yard {
-        let yard = try Yard(routes: routes(#""plugin": "http", "url": "http://127.0.0.1:9""#))
-        let run = try yard.startRouter()
+    private func killed() throws -> TestRouter {
+        let router = try TestRouter(routes: routes(#""plugin": "http", "url": "http://127.0.0.1:9""#))
+        let run = try router.startRouter()
         run.send((0..<40).map { "{\"event\":\"e\",\"n\":\($0)}\n" }.joined())
-        try waitUntil("all are stored") { (try yard.status()["lanes"] as? [NSDictionary])?.first?["events"] as? Int == 40 }
+        try waitUntil("all are stored") { (try router.status()["lanes"] as? [NSDictionary])?.first?["events"] as? Int == 40 }
         run.end(by: SIGKILL)
-        try yard.write(routes(#""plugin": "file", "path": "out.ndjson""#), to: "routes.json")
-        return yard
+        try router.write(routes(#""plugin": "file", "path": "out.ndjson""#), to: "routes.json")
+        return router
     }
 
     @Test("with a flipped bit, an empty or a missing file, a run delivers the rest, counts the loss and ends with 69")
@@ -31,51 +31,51 @@ struct SpoolDamageTests {
             ("spool-far.sqlite-wal", { _ in nil }), ("spool-far.sqlite-wal", { _ in Data() }), ("spool-far.sqlite", { _ in nil }),
             ("spool-far.sqlite", { _ in Data() }),
         ] as [(String, (Data) -> Data?)] {
-            let yard = try killed()
-            let file = yard.path("state/" + name)
+            let router = try killed()
+            let file = router.path("state/" + name)
             if let data = damage(try #require(FileManager.default.contents(atPath: file))) {
                 try data.write(to: URL(fileURLWithPath: file))
             } else {
                 unlink(file)
             }
-            let list = try yard.run(["spool", "--state", yard.path("state")])
+            let list = try router.run(["spool", "--state", router.path("state")])
             #expect(list.text.contains("40 events waited in it"), "\(list.text)")
-            let result = try yard.run(["--stats", "json"], input: "")
-            let delivered = yard.lines("out.ndjson")
+            let result = try router.run(["--stats", "json"], input: "")
+            let delivered = router.lines("out.ndjson")
             #expect(result.code == 69, "\(result.errors)")
             #expect(result.errors.contains("\(40 - delivered.count) of 40 events are lost"), "\(result.errors)")
             #expect(result.errors.contains("\"damaged\":\(40 - delivered.count)"), "\(result.errors)")
             #expect(delivered.count < 40 && Set(delivered).count == delivered.count)
             // The loss was reported once, and the next run starts normally.
-            let next = try yard.run(input: "{\"event\":\"next\"}\n")
-            #expect(next.code == 0 && yard.lines("out.ndjson").count == delivered.count + 1, "\(next.errors)")
+            let next = try router.run(input: "{\"event\":\"next\"}\n")
+            #expect(next.code == 0 && router.lines("out.ndjson").count == delivered.count + 1, "\(next.errors)")
         }
     }
 
     @Test("a destroyed queue is not reported as lost, and a queue can be destroyed if only its witness is left")
     func destroys() throws {
         for isGone in [false, true] {
-            let yard = try killed()
-            if isGone { for end in ["", "-wal"] { unlink(yard.path("state/spool-far.sqlite" + end)) } }
-            let asked = try yard.run(["spool", "destroy", "far", "--state", yard.path("state")])
+            let router = try killed()
+            if isGone { for end in ["", "-wal"] { unlink(router.path("state/spool-far.sqlite" + end)) } }
+            let asked = try router.run(["spool", "destroy", "far", "--state", router.path("state")])
             #expect(asked.code == 64 && asked.errors.contains("standard input is not a terminal"), "\(asked.errors)")
-            let destroyed = try yard.run(["spool", "destroy", "far", "--yes", "--state", yard.path("state")])
+            let destroyed = try router.run(["spool", "destroy", "far", "--yes", "--state", router.path("state")])
             #expect(destroyed.code == 0, "\(destroyed.errors)")
             let words =
                 isGone
-                ? "what is left of the queue of far (\(yard.path("state/spool-far.sqlite")): the file is not there; 40 events waited in it) was destroyed"
+                ? "what is left of the queue of far (\(router.path("state/spool-far.sqlite")): the file is not there; 40 events waited in it) was destroyed"
                 : "40 events for far were destroyed"
             #expect(destroyed.text == words + "\n")
-            let result = try yard.run(input: "{\"event\":\"next\"}\n")
+            let result = try router.run(input: "{\"event\":\"next\"}\n")
             #expect(result.code == 0 && !result.errors.contains("lost"), "\(result.errors)")
         }
     }
 
     @Test("a move to another provider transfers the sound events, reports the damaged ones, and ends with 69")
     func moves() throws {
-        let yard = try killed()
-        try FileManager.default.removeItem(atPath: yard.path("state/spool-far.sqlite-wal"))
-        let moved = try yard.run(["spool", "move", "far", "near", "--state", yard.path("state")])
+        let router = try killed()
+        try FileManager.default.removeItem(atPath: router.path("state/spool-far.sqlite-wal"))
+        let moved = try router.run(["spool", "move", "far", "near", "--state", router.path("state")])
         let events = try #require(moved.text.split(separator: " ").first.flatMap { Int($0) })
         #expect(moved.code == 69 && moved.text.hasSuffix("events wait for near now\n") && events < 40, "\(moved.errors)")
         #expect(moved.errors.contains("\(40 - events) events are damaged; they may be found in"), "\(moved.errors)")
@@ -83,8 +83,8 @@ struct SpoolDamageTests {
 
     @Test("if a reload fails because of another file, the queue is closed again and its losses still count")
     func reloads() throws {
-        let yard = try killed()
-        try FileManager.default.removeItem(atPath: yard.path("state/spool-far.sqlite-wal"))
+        let router = try killed()
+        try FileManager.default.removeItem(atPath: router.path("state/spool-far.sqlite-wal"))
         let out = #""out": { "plugin": "file", "path": "other.ndjson" }"#
         func queue(_ name: String) -> String {
             #""\#(name)": { "plugin": "http", "url": "http://127.0.0.1:9", "delivery": { "queue": { "disk": "100MB" } } }"#
@@ -92,12 +92,12 @@ struct SpoolDamageTests {
         func plan(_ providers: String...) -> String {
             "{ \"providers\": { \(providers.joined(separator: ", ")) }, \"routes\": [ { \"to\": [\"out\"] } ] }"
         }
-        try yard.write(plan(out), to: "routes.json")
+        try router.write(plan(out), to: "routes.json")
         // A folder has the name of the second queue's file, so the queue cannot be opened.
-        try FileManager.default.createDirectory(atPath: yard.path("state/spool-late.sqlite"), withIntermediateDirectories: false)
-        let run = try yard.startRouter(["--stats", "json"])
-        try yard.replace("routes.json", with: plan(out, queue("far"), queue("late")))
-        let refused = try yard.command("reload")
+        try FileManager.default.createDirectory(atPath: router.path("state/spool-late.sqlite"), withIntermediateDirectories: false)
+        let run = try router.startRouter(["--stats", "json"])
+        try router.replace("routes.json", with: plan(out, queue("far"), queue("late")))
+        let refused = try router.command("reload")
         #expect(refused.code != 0 && refused.errors.contains("spool-late.sqlite"), "\(refused.errors)")
         let folder = "/proc/\(run.process.processIdentifier)/fd"
         let open = try FileManager.default.contentsOfDirectory(atPath: folder).compactMap {
@@ -109,6 +109,6 @@ struct SpoolDamageTests {
         #expect(result.code == 69, "\(result.errors)")
         let lost = try #require(result.errors.firstMatch(of: /([0-9]+) of 40 events are lost/)?.1)
         #expect(result.errors.contains("far: ") && result.errors.contains("\"damaged\":\(lost)"), "\(result.errors)")
-        #expect(yard.lines("other.ndjson").count == 1)
+        #expect(router.lines("other.ndjson").count == 1)
     }
 }

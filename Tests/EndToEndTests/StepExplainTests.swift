@@ -16,12 +16,12 @@ struct StepExplainTests {
     private static let gate = "takes every event; no consent section, the gate is off; "
 
     private func explain(_ transform: String, _ event: String, route: String = "") throws -> Answer.Route {
-        let yard = try Yard(
+        let router = try TestRouter(
             routes: """
                 { "providers": { "a": { "plugin": "noop" } },
                   "routes": [ { \(route) "transform": [\(transform)], "to": ["a"] } ] }
                 """)
-        let result = try yard.run(["explain", "--json"], input: event)
+        let result = try router.run(["explain", "--json"], input: event)
         #expect(result.code == 0, "\(result.errors)")
         #expect(!result.text.contains("bob"))
         return try #require(try JSONDecoder().decode(Answer.self, from: result.output).routes.first)
@@ -80,13 +80,13 @@ struct StepExplainTests {
             later.reason
                 == #"scrub finds 1 × email; transform[0] holds the event back: its result is not an event, "#
                 + #"the member ["[email]"] is there twice"#)
-        let yard = try Yard(
+        let router = try TestRouter(
             routes: ##"""
                 { "providers": { "a": { "plugin": "noop" } },
                   "routes": [ { "transform": [ { "scrub": { "find": ["email"] } } ], "to": ["a"] },
                               { "match": { "[\"[email]\"]": 2 }, "transform": [ { "default": { "[\"[email]\"]": 1 } }, { "scrub": {} } ], "to": ["a"] } ] }
                 """##)
-        let result = try yard.run(["explain", "--json"], input: event)
+        let result = try router.run(["explain", "--json"], input: event)
         let routes = try JSONDecoder().decode(Answer.self, from: result.output).routes
         #expect(routes.map(\.verdict) == ["admitted", "admitted"])
         #expect(routes[1].reason.hasSuffix(#"leaves twice ["[email]"]; scrub finds 1 × email"#), "\(routes[1].reason)")
@@ -94,7 +94,7 @@ struct StepExplainTests {
 
     @Test("a hash of any form is masked, even after a step moves it, and so is the hashed value")
     func hashes() throws {
-        let yard = try Yard(
+        let router = try TestRouter(
             routes: """
                 { "keys": { "ids": "0123456789abcdef" }, "providers": { "a": { "plugin": "noop" } },
                   "routes": [
@@ -103,7 +103,7 @@ struct StepExplainTests {
                     { "transform": [ { "rename": { "mail": "m" } }, { "hash": { "fields": ["m"], "key": "ids", "length": 8 } } ], "to": ["a"] },
                     { "match": { "mail": "x" }, "to": ["a"] } ] }
                 """)
-        let text = try yard.run(["explain", "--json"], input: #"{"userId":"u-77","mail":"bob@x.org"}"#).text
+        let text = try router.run(["explain", "--json"], input: #"{"userId":"u-77","mail":"bob@x.org"}"#).text
         #expect(text.contains(#""event":{"mail":"bob@x.org","user":{"id":"(hashed)"}}"#), "\(text)")
         #expect(text.contains(#""event":{"userId":"u-77","m":"(hashed)"}"#), "\(text)")
         #expect(text.contains(#""reason":"mail is (hashed), not 'x'""#), "\(text)")
@@ -111,12 +111,12 @@ struct StepExplainTests {
 
     @Test("the output for people shows the same at the transform, also if the transform decides")
     func person() throws {
-        let yard = try Yard(
+        let router = try TestRouter(
             routes: """
                 { "providers": { "a": { "plugin": "noop" } },
                   "routes": [ { "name": "r", "sample": { "limit": "5/s" }, "transform": [ { "scrub": { "action": "reject" } } ], "to": ["a"] } ] }
                 """)
-        let lines = try yard.run(["explain"], input: #"{"a":"bob@example.org"}"#).lines
+        let lines = try router.run(["explain"], input: #"{"a":"bob@example.org"}"#).lines
         #expect(
             lines == [
                 "r  withheld", "  filter     takes every event", "  consent    no consent section, the gate is off",

@@ -2,12 +2,10 @@
 
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
-extension Yard {
-    private static let tests = String(#filePath.dropLast("EndToEndTests/TestModules.swift".count))
-    private static let header = String(tests.dropLast("Tests/".count)) + "Sources/Kits/CSwitchyardPlugin/include"
-
+extension TestRouter {
     /// The variables with which a router finds the compiled modules.
     var moduleFolder: [String: String] { ["SWITCHYARD_PLUGINS": path("modules")] }
 
@@ -17,8 +15,8 @@ extension Yard {
         let file = path("modules/\(name).so")
         let compiler = Process()
         compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        let source = "\(Yard.tests)PluginHostTests/Modules/\(name).c"
-        compiler.arguments = ["cc", "-shared", "-fPIC", "-pthread", "-I", Yard.header, source, "-o", file + ".new"] + options
+        let source = "\(Project.root)/Tests/PluginHostTests/Modules/\(name).c"
+        compiler.arguments = ["cc", "-shared", "-fPIC", "-pthread", "-I", Project.header, source, "-o", file + ".new"] + options
         try compiler.run()
         compiler.waitUntilExit()
         try #require(compiler.terminationStatus == 0)

@@ -28,7 +28,7 @@ struct faulty_disk {
   pthread_mutex_t lock;
   int64_t calls, fail_at;
   enum faulty_kind kind;
-  int stays, has_failed, watches, open_files;
+  int stays, watches, open_files;
   enum faulty_room room;
   int fills;
   struct image *images;
@@ -52,7 +52,6 @@ static int fails(struct faulty_disk *disk) {
   pthread_mutex_lock(&disk->lock);
   int64_t number = disk->calls++;
   int result = disk->fail_at >= 0 && (number == disk->fail_at || (disk->stays && number > disk->fail_at));
-  if (result) disk->has_failed = 1;
   pthread_mutex_unlock(&disk->lock);
   return result;
 }
@@ -366,7 +365,6 @@ void faulty_disk_arm(struct faulty_disk *disk, int64_t at, enum faulty_kind what
   disk->fail_at = at;
   disk->kind = what;
   disk->stays = all;
-  disk->has_failed = 0;
   pthread_mutex_unlock(&disk->lock);
 }
 
@@ -383,27 +381,3 @@ int faulty_disk_open_files(struct faulty_disk *disk) {
   return result;
 }
 void faulty_disk_watch_power(struct faulty_disk *disk) { disk->watches = 1; }
-
-/* The shared disk of the tests that take turns. */
-
-static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER;
-static struct faulty_disk *shared;
-
-void faulty_give(void) { pthread_mutex_unlock(&owner); }
-
-int faulty_try_take(void) {
-  if (pthread_mutex_trylock(&owner)) return 0;
-  if (shared) return 1;
-  shared = faulty_disk_make();
-  sqlite3_vfs_unregister(&shared->vfs);
-  strcpy(shared->name, FAULTY_FILES);
-  sqlite3_vfs_register(&shared->vfs, 0);
-  return 1;
-}
-
-void faulty_arm(int64_t at, enum faulty_kind what, int all) { faulty_disk_arm(shared, at, what, all); }
-int64_t faulty_calls(void) { return faulty_disk_calls(shared); }
-int faulty_has_failed(void) { return shared->has_failed; }
-void faulty_watch_power(void) { faulty_disk_watch_power(shared); }
-void faulty_cut_power(uint64_t seed) { faulty_disk_cut_power(shared, seed); }
-int faulty_open_files(void) { return faulty_disk_open_files(shared); }

@@ -1,7 +1,6 @@
-import CZlib
-import CZstd
 import Foundation
 import PluginKit
+import TestSupport
 import Testing
 
 @Suite("http: requests")
@@ -75,27 +74,11 @@ struct RequestTests {
     }
 
     private func gunzip(_ bytes: [UInt8]) -> [UInt8] {
-        var (stream, bytes) = (z_stream(), bytes)
-        var plain = [UInt8](repeating: 0, count: 1 << 20)
-        inflateInit2_(&stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
-        defer { inflateEnd(&stream) }
-        let size = bytes.withUnsafeMutableBufferPointer { input in
-            plain.withUnsafeMutableBufferPointer { output in
-                stream.next_in = input.baseAddress
-                stream.avail_in = uInt(input.count)
-                stream.next_out = output.baseAddress
-                stream.avail_out = uInt(output.count)
-                return inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.avail_in == 0 ? output.count - Int(stream.avail_out) : 0
-            }
-        }
-        return Array(plain[..<size])
+        let (plain, isWhole) = Compression.inflated(bytes)
+        return isWhole ? plain : []
     }
 
-    private func unzstd(_ bytes: [UInt8]) -> [UInt8] {
-        var plain = [UInt8](repeating: 0, count: 1 << 20)
-        let size = ZSTD_decompress(&plain, plain.count, bytes, bytes.count)
-        return ZSTD_isError(size) == 0 ? Array(plain[..<size]) : []
-    }
+    private func unzstd(_ bytes: [UInt8]) -> [UInt8] { Compression.unzstd(bytes) ?? [] }
 
     @Test("headers are sent with every request, and may replace the adapter's own headers")
     func headers() throws {

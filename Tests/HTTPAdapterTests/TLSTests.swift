@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import PluginKit
+import TestSupport
 import Testing
 
 /// Certificates that `openssl` makes for the tests: authorities, and certificates that they signed.
@@ -83,7 +84,7 @@ private final class TLSServer {
 
     init(_ certificate: String, _ options: [String] = []) throws {
         let folder = Certificates.shared.folder
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("tls-server.py").path
+        let script = Project.root + "/Tests/HTTPAdapterTests/tls-server.py"
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = ["python3", script, folder.path(certificate + ".pem"), folder.path(certificate + ".key")] + options
         process.standardOutput = output

@@ -4,6 +4,7 @@ import Events
 import Glibc
 import Plans
 import Platform
+import TestSupport
 import Testing
 
 @testable import Ingest
@@ -131,14 +132,5 @@ final class Stand {
         close(number)
     }
 
-    var names: [String] {
-        guard let handle = opendir(folder) else { return [] }
-        defer { closedir(handle) }
-        var names: [String] = []
-        while let entry = readdir(handle) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(cString: $0.bindMemory(to: CChar.self).baseAddress!) }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names.sorted()
-    }
+    var names: [String] { fileNames(in: folder) }
 }

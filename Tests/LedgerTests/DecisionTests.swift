@@ -10,11 +10,11 @@ struct DecisionTests {
 
     @Test("a decision is recorded with its time and origin, and only the history keeps it when another follows")
     func kept() throws {
-        let hands = Hands()
-        let ledger = try ledger(folder, hands)
+        let testClock = TestClock()
+        let ledger = try ledger(folder, testClock)
         let outcome = try ledger.set(LedgerID("user-1"), analytics, decided: seconds(900), origin: "command")
         #expect(outcome.holds && outcome.changes == [LedgerChange(short: short("user-1"), effective: [analytics])])
-        hands.seconds = 1010
+        testClock.seconds = 1010
         try ledger.set(LedgerID("user-1"), marketing, origin: "source web")
         let entry = try #require(try ledger.get(LedgerID("user-1")))
         #expect(
@@ -77,8 +77,8 @@ struct DecisionTests {
 
     @Test("a decision from the future gets the current time, so that a client's clock cannot outrun a withdrawal")
     func future() throws {
-        let hands = Hands()
-        let ledger = try ledger(folder, hands)
+        let testClock = TestClock()
+        let ledger = try ledger(folder, testClock)
         try ledger.set(LedgerID("x"), marketing, decided: seconds(99_999), origin: "source web")
         try ledger.withdraw(LedgerID("x"), origin: "command")
         #expect(try ledger.get(LedgerID("x"))?.record?.terms == .withdrawn)
@@ -101,14 +101,14 @@ struct DecisionTests {
 
     @Test("a decision holds even if the clock went back, and the ledger reports the clock")
     func clockBehind() throws {
-        let hands = Hands(10_000)
-        var ledger = try ledger(folder, hands)
+        let testClock = TestClock(10_000)
+        var ledger = try ledger(folder, testClock)
         try ledger.set(LedgerID("x"), marketing, origin: "command")
         ledger.close()
-        hands.seconds = 10_000 - 300
-        ledger = try LedgerTests.ledger(folder, hands)
+        testClock.seconds = 10_000 - 300
+        ledger = try LedgerTests.ledger(folder, testClock)
         #expect(!ledger.isClockBehind)
-        hands.seconds = 10_000 - 301
+        testClock.seconds = 10_000 - 301
         #expect(ledger.isClockBehind)
         try ledger.withdraw(LedgerID("x"), origin: "command")
         let record = try #require(try ledger.get(LedgerID("x"))?.record)
@@ -116,23 +116,23 @@ struct DecisionTests {
         #expect(ledger.isClockBehind)
         try ledger.believeClock()
         #expect(!ledger.isClockBehind)
-        hands.seconds += 1
+        testClock.seconds += 1
         #expect(try ledger.set(LedgerID("x"), analytics, origin: "command").holds)
     }
 
     @Test("forgetting deletes older decisions from the history, but never one that holds")
     func retention() throws {
-        let hands = Hands()
-        let ledger = try ledger(folder, hands)
+        let testClock = TestClock()
+        let ledger = try ledger(folder, testClock)
         for step in 1...3 as ClosedRange<Int64> {
-            hands.seconds = 1000 + step * 10
+            testClock.seconds = 1000 + step * 10
             try ledger.set(LedgerID("x"), step == 2 ? analytics : marketing, origin: "command")
         }
         try ledger.forget(before: seconds(2000))
         let entry = try #require(try ledger.get(LedgerID("x")))
         #expect(entry.history.map(\.record.decided) == [seconds(1030)] && entry.record?.terms == marketing)
         try ledger.withdraw(LedgerID("x"), purposes: ["ads"], decided: seconds(1040), origin: "command")
-        hands.seconds = 1040
+        testClock.seconds = 1040
         try ledger.withdraw(LedgerID("x"), decided: seconds(1040), origin: "command")
         try ledger.set(LedgerID("x"), analytics, decided: seconds(1040), origin: "command")
         try ledger.forget(before: seconds(2000))

@@ -71,7 +71,7 @@ struct ImportTests {
         #expect(try ledger.get(LedgerID("a")) == nil)
     }
 
-    private func later() throws -> LedgerFile { try ledger(folder, Hands(1_800_000_000)) }
+    private func later() throws -> LedgerFile { try ledger(folder, TestClock(1_800_000_000)) }
 
     @Test("an import reads NDJSON in pieces of any size, after a byte order mark", arguments: [1, 7, 100, Int.max])
     func json(pieces: Int) throws {
@@ -254,8 +254,8 @@ struct ExportTests {
     private let other = Folder()
 
     private func filled(_ folder: Folder) throws -> LedgerFile {
-        let hands = Hands(1_800_000_000)
-        let ledger = try ledger(folder, hands)
+        let testClock = TestClock(1_800_000_000)
+        let ledger = try ledger(folder, testClock)
         try ledger.set(LedgerID("a"), marketing, decided: moment, origin: "source web, \"eu\"")
         try ledger.set(LedgerID("a"), ConsentTerms(granted: ["a;b", "[c"], denied: [" d"], version: "1\n2"), origin: "command")
         try ledger.withdraw(LedgerID("b"), decided: moment + 1, origin: "socket")
@@ -291,7 +291,7 @@ struct ExportTests {
         let old = try filled(folder)
         let text = try export(old, format, history: history)
         for id in ["a", "b", "c", "silent"] { #expect(!text.contains("\"id\":\"\(id)\"")) }
-        let new = try ledger(other, Hands(1_800_000_000))
+        let new = try ledger(other, TestClock(1_800_000_000))
         let result = try take(text, into: new, format)
         #expect(result.bad.isEmpty, "\(result.bad)\n\(text)")
         #expect(try new.all() == (try old.all()))
@@ -304,7 +304,7 @@ struct ExportTests {
 
     @Test("an export has the documented form")
     func text() throws {
-        let ledger = try ledger(folder, Hands(1_800_000_000))
+        let ledger = try ledger(folder, TestClock(1_800_000_000))
         try ledger.set(LedgerID("a"), analytics, decided: moment, origin: "command")
         let hmac = hex(first.hmac([0x61]))
         let names = (short: short("a").withBytes { hex($0) }, mark: ledger.mark.withBytes { hex($0) })
@@ -325,7 +325,7 @@ struct ExportTests {
     @Test("an export of another state folder is refused, because its short hashes are foreign; so is a line that mixes two ids")
     func foreign() throws {
         let text = try export(try filled(folder), .ndjson)
-        var foreign = options(Hands(1_800_000_000))
+        var foreign = options(TestClock(1_800_000_000))
         foreign.short = { short([0] + $0) }
         let elsewhere = try #require(try LedgerFile(other.ledger, options: foreign))
         let result = try take(text, into: elsewhere, .ndjson)

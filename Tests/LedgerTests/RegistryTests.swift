@@ -26,8 +26,8 @@ struct RegistryTests {
 
     @Test("records do not count while the clock is behind the last write, and each change is reported once")
     func clock() throws {
-        let hands = Hands(10_000)
-        let registry = try Registry(ledger(folder, hands))
+        let testClock = TestClock(10_000)
+        let registry = try Registry(ledger(folder, testClock))
         let told = words(registry)
         _ = try registry.use { file throws(StorageFault) in
             let outcome = try file.set(LedgerID("x"), analytics, origin: "command")
@@ -44,12 +44,12 @@ struct RegistryTests {
 
     @Test("a clock that is behind at the opening is reported to a new watcher, and records count when the clock is believed")
     func start() throws {
-        let hands = Hands(10_000)
-        var file = try ledger(folder, hands)
+        let testClock = TestClock(10_000)
+        var file = try ledger(folder, testClock)
         try file.set(LedgerID("x"), analytics, origin: "command")
         file.close()
-        hands.seconds = 1000
-        file = try ledger(folder, hands)
+        testClock.seconds = 1000
+        file = try ledger(folder, testClock)
         let registry = try Registry(file)
         #expect(registry.records.isClockBehind)
         let told = words(registry)

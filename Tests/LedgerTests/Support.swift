@@ -25,7 +25,7 @@ final class Folder {
 }
 
 /// A clock that a test sets.
-final class Hands: Sendable {
+final class TestClock: Sendable {
     let time: Monitor<Int64>
     init(_ seconds: Int64 = 1000) { time = Monitor(seconds * 1_000_000_000) }
     var seconds: Int64 {
@@ -44,18 +44,19 @@ func short(_ id: String) -> ShortHash { short(Array(id.utf8)) }
 let first = LedgerKeys.Key("first", Array("0123456789abcdef".utf8))
 let second = LedgerKeys.Key("second", Array("fedcba9876543210".utf8))
 
-func options(_ hands: Hands = Hands(), keys: LedgerKeys = LedgerKeys(current: first), vfs: String? = nil) -> LedgerFile.Options {
+func options(_ testClock: TestClock = TestClock(), keys: LedgerKeys = LedgerKeys(current: first), vfs: String? = nil) -> LedgerFile.Options
+{
     var options = LedgerFile.Options(keys: keys, short: { short($0) })
     options.levels = ["none", "essential", "analytics", "marketing"]
-    options.clock = hands.clock
+    options.clock = testClock.clock
     options.vfs = vfs
     return options
 }
 
 func ledger(
-    _ folder: Folder, _ hands: Hands = Hands(), keys: LedgerKeys = LedgerKeys(current: first), vfs: String? = nil
+    _ folder: Folder, _ testClock: TestClock = TestClock(), keys: LedgerKeys = LedgerKeys(current: first), vfs: String? = nil
 ) throws(StorageFault) -> LedgerFile {
-    try LedgerFile(folder.ledger, options: options(hands, keys: keys, vfs: vfs))!
+    try LedgerFile(folder.ledger, options: options(testClock, keys: keys, vfs: vfs))!
 }
 
 /// Returns the fault of the body, or nil if it succeeded.

@@ -76,21 +76,21 @@ struct ReceiptTests {
 
     @Test("a receipt is unfinished until nothing is left to destroy, even if the process ends in between")
     func life() throws {
-        let hands = Hands()
-        var ledger = try ledger(folder, hands)
+        let testClock = TestClock()
+        var ledger = try ledger(folder, testClock)
         try ledger.tie([LedgerID("user"), LedgerID("device")])
         let number = try ledger.write { () throws(StorageFault) in
             try ledger.withdraw(LedgerID("user"), origin: "socket")
             return try ledger.beginReceipt(of: LedgerID("user"), origin: "socket")
         }
         // The ledger is not closed, as after a kill.
-        ledger = try LedgerTests.ledger(folder, hands)
+        ledger = try LedgerTests.ledger(folder, testClock)
         let begun = try #require(try ledger.unfinishedReceipts().first)
         #expect(begun.number == number && begun.subjects == [short("user"), short("device")] && begun.purposes == nil)
         let line = WithdrawalReceipt.Line(place: "spool of out", at: seconds(1001), events: 12, bytes: 3400, inHands: 2)
         try ledger.add(line, to: number)
         try ledger.add(WithdrawalReceipt.Line(place: "dead letters", at: seconds(1001), events: 0), to: number)
-        hands.seconds = 1002
+        testClock.seconds = 1002
         try ledger.finishReceipt(number)
         #expect(try ledger.unfinishedReceipts().isEmpty)
         let done = try #require(try ledger.receipts().first)
@@ -114,8 +114,8 @@ struct ReceiptTests {
 
     @Test("forgetting deletes a receipt that finished before the given time, and never an unfinished one")
     func retention() throws {
-        let hands = Hands()
-        let ledger = try ledger(folder, hands)
+        let testClock = TestClock()
+        let ledger = try ledger(folder, testClock)
         let ended = try ledger.beginReceipt(of: LedgerID("user"), origin: "command")
         let open = try ledger.beginReceipt(of: LedgerID("user"), origin: "command")
         try ledger.add(WithdrawalReceipt.Line(place: "held", at: 1, events: 1), to: ended)

@@ -1,12 +1,11 @@
 // A listener with a sink that records what it receives, and a client that sends and receives raw bytes.
 
-import CZlib
-import CZstd
 import Events
 import Foundation
 import Ingest
 import Plans
 import Platform
+import TestSupport
 import Testing
 
 @testable import Listener
@@ -217,32 +216,11 @@ func withListener(
     if let fault { throw fault }
 }
 
-func compressed(_ bytes: [UInt8], windowBits: Int32) -> [UInt8] {
-    var stream = z_stream()
-    deflateInit2_(&stream, 9, Z_DEFLATED, windowBits, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
-    var input = bytes
-    var output = [UInt8](repeating: 0, count: bytes.count + 1000)
-    let count = input.withUnsafeMutableBufferPointer { input in
-        output.withUnsafeMutableBufferPointer { output in
-            stream.next_in = input.baseAddress
-            stream.avail_in = UInt32(input.count)
-            stream.next_out = output.baseAddress
-            stream.avail_out = UInt32(output.count)
-            deflate(&stream, Z_FINISH)
-            return output.count - Int(stream.avail_out)
-        }
-    }
-    deflateEnd(&stream)
-    return Array(output[..<count])
-}
+func compressed(_ bytes: [UInt8], windowBits: Int32) -> [UInt8] { Compression.deflated(bytes, windowBits: windowBits) }
 
-func gzipped(_ bytes: [UInt8]) -> [UInt8] { compressed(bytes, windowBits: 31) }
+func gzipped(_ bytes: [UInt8]) -> [UInt8] { Compression.deflated(bytes) }
 
-func zstandard(_ bytes: [UInt8]) -> [UInt8] {
-    var output = [UInt8](repeating: 0, count: ZSTD_compressBound(bytes.count))
-    let count = ZSTD_compress(&output, output.count, bytes, bytes.count, 3)
-    return Array(output[..<count])
-}
+func zstandard(_ bytes: [UInt8]) -> [UInt8] { Compression.zstd(bytes) }
 
 /// Returns a brotli stream that holds the bytes in one uncompressed piece, so that the tests need no encoder.
 func brotliStored(_ bytes: [UInt8]) -> [UInt8] {

@@ -7,6 +7,7 @@ import Foundation
 import Plans
 import Platform
 import PluginHost
+import TestSupport
 import Testing
 
 @testable import Admission
@@ -27,13 +28,13 @@ final class Workshop: Sendable {
     /// Compiles a source of Tests/PluginHostTests/Modules into the folder.
     @discardableResult
     func build(_ source: String, as file: String, _ options: [String] = []) throws -> String {
-        try write(try Self.compile(Self.root + "/Tests/PluginHostTests/Modules/" + source, options), as: file)
+        try write(try Self.compile(Project.root + "/Tests/PluginHostTests/Modules/" + source, options), as: file)
     }
 
     /// Compiles one of Examples/providers into the folder.
     @discardableResult
     func buildExample(_ source: String, as file: String) throws -> String {
-        try write(try Self.compile(Self.root + "/Examples/providers/" + source, []), as: file)
+        try write(try Self.compile(Project.root + "/Examples/providers/" + source, []), as: file)
     }
 
     @discardableResult
@@ -74,7 +75,6 @@ final class Workshop: Sendable {
         fatalError("there is no switchyard beside \(CommandLine.arguments[0])")
     }()
 
-    private static let root = String(#filePath.dropLast("/Tests/PluginHostTests/Workshop.swift".count))
     /// The compiled modules. Each source is compiled once for each set of options. Every test gets a copy of its own, which is loaded
     /// separately.
     private static let compiled = Monitor<[[String]: [UInt8]]>([:])
@@ -86,7 +86,7 @@ final class Workshop: Sendable {
             defer { unlink(output) }
             let command =
                 ["cc", "-std=gnu11", "-shared", "-fPIC", "-pthread", "-Wall", "-Wextra", "-Werror", "-Wno-unused"]
-                + ["-I", root + "/Sources/Kits/CSwitchyardPlugin/include", source, "-o", output] + options
+                + ["-I", Project.header, source, "-o", output] + options
             guard run(command) == 0 else { throw ModuleFault("\(source) cannot be compiled") }
             let result = try [UInt8](Data(contentsOf: URL(filePath: output)))
             compiled[[source] + options] = result

@@ -17,16 +17,7 @@ final class Folder {
         rmdir(path)
     }
 
-    var names: [String] {
-        guard let handle = opendir(path) else { return [] }
-        defer { closedir(handle) }
-        var names: [String] = []
-        while let entry = readdir(handle) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(cString: $0.bindMemory(to: CChar.self).baseAddress!) }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names
-    }
+    var names: [String] { fileNames(in: path) }
 
     /// Opens a file of this text for reading.
     func file(_ name: String, _ text: String) -> Int32 {

@@ -1,6 +1,8 @@
 // Parses times in the forms of client libraries (RFC 3339 and the looser ISO 8601 of their languages), and writes times in the router's
 // form. Times are nanoseconds since 1970 and range from the year 1678 to 2262.
 
+internal import Encoding
+
 public enum Times {
     public static let second: Int64 = 1_000_000_000
 
@@ -8,9 +10,9 @@ public enum Times {
     public static func parse(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
         var reader = Reader(text: text)
         guard let year = reader.digits(4), reader.take("-"), let month = reader.digits(2), reader.take("-"), let day = reader.digits(2),
-            (1...12).contains(month), day >= 1, day <= daysInMonth(year, month)
+            (1...12).contains(month), day >= 1, day <= CivilDate.days(inMonth: month, of: year)
         else { return nil }
-        var seconds = days(year, month, day) * 86400
+        var seconds = CivilDate(year: year, month: month, day: day).daysSince1970 * 86400
         var nanoseconds = 0
         if !reader.isAtEnd {
             guard reader.take("T") || reader.take("t") || reader.take(" "), let hour = reader.digits(2), reader.take(":"),
@@ -36,75 +38,9 @@ public enum Times {
 
     /// Appends `"2026-11-21T05:49:23.123Z"`, with six or nine digits after the point if the time needs them.
     public static func write(_ time: Int64, into out: inout ByteBuffer) {
-        let nanoseconds = time - floorDivide(time, second) * second
-        let seconds = Int(floorDivide(time, second))
-        let day = Int(floorDivide(Int64(seconds), 86400))
-        let rest = seconds - day * 86400
-        let (year, month, dayOfMonth) = date(day)
         out.append(UInt8(ascii: "\""))
-        digits(year, 4, into: &out)
-        out.append(UInt8(ascii: "-"))
-        digits(month, 2, into: &out)
-        out.append(UInt8(ascii: "-"))
-        digits(dayOfMonth, 2, into: &out)
-        out.append(UInt8(ascii: "T"))
-        digits(rest / 3600, 2, into: &out)
-        out.append(UInt8(ascii: ":"))
-        digits(rest / 60 % 60, 2, into: &out)
-        out.append(UInt8(ascii: ":"))
-        digits(rest % 60, 2, into: &out)
-        out.append(UInt8(ascii: "."))
-        if nanoseconds % 1_000_000 == 0 {
-            digits(Int(nanoseconds) / 1_000_000, 3, into: &out)
-        } else if nanoseconds % 1000 == 0 {
-            digits(Int(nanoseconds) / 1000, 6, into: &out)
-        } else {
-            digits(Int(nanoseconds), 9, into: &out)
-        }
-        out.append(UInt8(ascii: "Z"))
+        TimeText.write(time, to: .exact) { out.append($0) }
         out.append(UInt8(ascii: "\""))
-    }
-
-    private static func digits(_ value: Int, _ count: Int, into out: inout ByteBuffer) {
-        var unit = 1
-        for _ in 1..<count { unit *= 10 }
-        while unit > 0 {
-            out.append(UInt8(truncatingIfNeeded: value / unit % 10) + 0x30)
-            unit /= 10
-        }
-    }
-
-    private static func floorDivide(_ a: Int64, _ b: Int64) -> Int64 { a >= 0 ? a / b : -((-(a + 1)) / b) - 1 }
-
-    private static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
-
-    private static func daysInMonth(_ year: Int, _ month: Int) -> Int {
-        switch month {
-        case 2: isLeap(year) ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
-
-    /// Returns the days from 1970 to a date of the Gregorian calendar. Years begin in March here, so that the leap day is at their end.
-    private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
-        let year = month <= 2 ? year - 1 : year
-        let era = (year >= 0 ? year : year - 399) / 400
-        let yearOfEra = year - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-    }
-
-    private static func date(_ days: Int) -> (year: Int, month: Int, day: Int) {
-        let shifted = days + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let day = shifted - era * 146_097
-        let year = (day - day / 1460 + day / 36524 - day / 146_096) / 365
-        let dayOfYear = day - (365 * year + year / 4 - year / 100)
-        let month = (5 * dayOfYear + 2) / 153
-        return (
-            year + era * 400 + (month >= 10 ? 1 : 0), month < 10 ? month + 3 : month - 9, dayOfYear - (153 * month + 2) / 5 + 1
-        )
     }
 
     private struct Reader {

@@ -22,6 +22,13 @@ public struct Descriptor: ~Copyable, Sendable {
 
     deinit { Glibc.close(number) }
 
+    /// Gives up the ownership: the caller closes the descriptor.
+    public consuming func release() -> Int32 {
+        let number = number
+        discard self
+        return number
+    }
+
     public func write(_ bytes: UnsafeRawBufferPointer) throws(SystemFault) { try writeAll(number, bytes) }
 }
 

@@ -1,5 +1,7 @@
 // Makes text safe for output: for a terminal, which control characters could manipulate, and for JSON.
 
+internal import Encoding
+
 /// Returns the text with control characters as escapes. Ill-formed UTF-8 becomes U+FFFD.
 public func printable(_ bytes: some Sequence<UInt8>) -> String {
     var text = ""
@@ -21,23 +23,7 @@ public func printable(_ bytes: some Sequence<UInt8>) -> String {
 public func printable(_ text: String) -> String { printable(text.utf8) }
 
 /// Returns the text as a JSON string with quotes.
-public func jsonQuoted(_ text: String) -> String {
-    var quoted = "\""
-    for scalar in text.unicodeScalars {
-        switch scalar {
-        case "\"": quoted += "\\\""
-        case "\\": quoted += "\\\\"
-        case "\n": quoted += "\\n"
-        case "\r": quoted += "\\r"
-        case "\t": quoted += "\\t"
-        case _ where scalar.value < 0x20 || scalar.value == 0x7f:
-            let digits = String(scalar.value, radix: 16)
-            quoted += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
-        default: quoted.unicodeScalars.append(scalar)
-        }
-    }
-    return quoted + "\""
-}
+public func jsonQuoted(_ text: String) -> String { JSONString.quoted(text, as: .visible) }
 
 /// Returns the text as one word of a shell command line, so that it can be copied from a message.
 public func shellWord(_ text: String) -> String {
@@ -61,41 +47,14 @@ public func grouped(_ number: Int) -> String {
 
 /// Returns a time in nanoseconds since 1970 in the form `2026-11-21T10:30:00.123Z`.
 public func timestamp(_ nanoseconds: Int64) -> String {
-    let (second, fraction) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-    let seconds = fraction < 0 ? second - 1 : second
-    let milliseconds = (nanoseconds - seconds * 1_000_000_000) / 1_000_000
-    let day = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
-    let inDay = seconds - day * 86_400
-    // This converts days to a date in the proleptic Gregorian calendar, in eras of 400 years that begin in March.
-    let shifted = day + 719_468
-    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-    let dayOfEra = shifted - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let month = (5 * dayOfYear + 2) / 153
-    let calendarMonth = month < 10 ? month + 3 : month - 9
-    let year = yearOfEra + era * 400 + (calendarMonth <= 2 ? 1 : 0)
-    func padded(_ value: Int64, _ width: Int) -> String {
-        let digits = String(value)
-        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
-    }
-    let date = "\(padded(year, 4))-\(padded(calendarMonth, 2))-\(padded(dayOfYear - (153 * month + 2) / 5 + 1, 2))"
-    let time = "\(padded(inDay / 3600, 2)):\(padded(inDay / 60 % 60, 2)):\(padded(inDay % 60, 2)).\(padded(milliseconds, 3))"
-    return "\(date)T\(time)Z"
+    var text: [UInt8] = []
+    TimeText.write(nanoseconds, to: .milliseconds) { text.append($0) }
+    return String(decoding: text, as: UTF8.self)
 }
 
 /// Returns the bytes in base64 with padding.
 public func base64(_ bytes: some Collection<UInt8>) -> String {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     var text: [UInt8] = []
-    var rest = bytes[...]
-    while !rest.isEmpty {
-        let three = Array(rest.prefix(3))
-        rest = rest.dropFirst(3)
-        let word = three.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << UInt32(8 * (3 - three.count))
-        for place in 0..<4 {
-            text.append(place <= three.count ? alphabet[Int(word >> UInt32(18 - 6 * place) & 63)] : UInt8(ascii: "="))
-        }
-    }
+    Array(bytes).withUnsafeBufferPointer { Base64.encode($0) { text.append($0) } }
     return String(decoding: text, as: UTF8.self)
 }

@@ -11,20 +11,12 @@ public enum ServiceManager {
         guard name.first == UInt8(ascii: "/") || name.first == UInt8(ascii: "@") else { return false }
         // An abstract name begins with a zero byte.
         if name[0] == UInt8(ascii: "@") { name[0] = 0 }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        guard name.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
+        guard let address = UnixAddress(name: name) else { return false }
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        let size = socklen_t(MemoryLayout<sa_family_t>.size + name.count)
         return Array(state.utf8).withUnsafeBytes { bytes in
-            withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    sendto(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL), $0, size) == bytes.count
-                }
-            }
+            address.withPointer { sendto(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL), $0, $1) == bytes.count }
         }
     }
 

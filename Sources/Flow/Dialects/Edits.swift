@@ -15,8 +15,6 @@ struct Edits {
 
     private var list: [Edit] = []
 
-    var isEmpty: Bool { list.isEmpty }
-
     mutating func removeAll() { list.removeAll(keepingCapacity: true) }
 
     /// Replaces the value of an existing member with this text.

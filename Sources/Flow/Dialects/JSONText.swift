@@ -1,5 +1,6 @@
 // Writes JSON texts: strings from bytes that may be ill-formed UTF-8, numbers, base64 and hexadecimal digits.
 
+internal import Encoding
 internal import Events
 
 enum JSONText {
@@ -42,27 +43,13 @@ enum JSONText {
     }
 
     /// Appends the escape of a quote, a backslash or a control character.
-    static func escape(_ c: UInt8, into out: inout ByteBuffer) {
-        out.append(UInt8(ascii: "\\"))
-        switch c {
-        case 0x22, 0x5c: out.append(c)
-        case 0x08: out.append(UInt8(ascii: "b"))
-        case 0x09: out.append(UInt8(ascii: "t"))
-        case 0x0a: out.append(UInt8(ascii: "n"))
-        case 0x0c: out.append(UInt8(ascii: "f"))
-        case 0x0d: out.append(UInt8(ascii: "r"))
-        default:
-            out.append("u00")
-            hex(c, into: &out)
-        }
-    }
+    static func escape(_ c: UInt8, into out: inout ByteBuffer) { JSONString.escape(c, as: .letters) { out.append($0) } }
 
     static func replacement(into out: inout ByteBuffer) { out.append("\u{fffd}") }
 
     static func hex(_ byte: UInt8, into out: inout ByteBuffer) {
-        func digit(_ n: UInt8) -> UInt8 { n < 10 ? 0x30 + n : 0x57 + n }
-        out.append(digit(byte >> 4))
-        out.append(digit(byte & 15))
+        out.append(lowerHexDigit(byte >> 4))
+        out.append(lowerHexDigit(byte))
     }
 
     static func integer(_ value: some FixedWidthInteger, into out: inout ByteBuffer) { out.append(String(value)) }
@@ -79,26 +66,8 @@ enum JSONText {
     }
 
     static func base64(_ text: Bytes, _ count: Int, into out: inout ByteBuffer) {
-        func digit(_ n: UInt32) -> UInt8 {
-            switch n & 63 {
-            case 0...25: UInt8(n & 63) + 0x41
-            case 26...51: UInt8(n & 63) - 26 + 0x61
-            case 52...61: UInt8(n & 63) - 52 + 0x30
-            case 62: UInt8(ascii: "+")
-            default: UInt8(ascii: "/")
-            }
-        }
         out.append(UInt8(ascii: "\""))
-        var i = 0
-        while i < count {
-            let left = count - i
-            let word = UInt32(text[i]) << 16 | (left > 1 ? UInt32(text[i + 1]) << 8 : 0) | (left > 2 ? UInt32(text[i + 2]) : 0)
-            out.append(digit(word >> 18))
-            out.append(digit(word >> 12))
-            out.append(left > 1 ? digit(word >> 6) : UInt8(ascii: "="))
-            out.append(left > 2 ? digit(word) : UInt8(ascii: "="))
-            i += 3
-        }
+        Base64.encode(UnsafeBufferPointer(start: text, count: count)) { out.append($0) }
         out.append(UInt8(ascii: "\""))
     }
 

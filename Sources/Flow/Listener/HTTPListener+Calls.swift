@@ -55,7 +55,7 @@ extension HTTPListener {
         exchange.arrival = clock.wall()
         // This comes before the request is counted, so that the deadlines of the body hold for every request that is counted.
         watch.set(peer, pacing.body(start: exchange.start, received: 0, now: exchange.start))
-        if plan.addsIP { exchange.ip = PeerAddress.of(peer.descriptor) }
+        if plan.addsIP { exchange.ip = StreamSocket.peer(of: peer.descriptor) }
         let isClosing = state.withLock { state in
             state.active += 1
             state.requests += 1

@@ -2,6 +2,7 @@
 // answers as the vendor's own server does. It is pure: it reads no clock, no socket and no configuration.
 
 public import Dialects
+internal import Platform
 
 /// A path at which a service accepts events.
 public struct Endpoint: Sendable, Equatable {
@@ -175,7 +176,7 @@ public enum Refusal: Error, Sendable, Equatable {
 
     /// The answer of the native dialect: `{"error": …}`.
     public var plainReply: Reply {
-        Reply(status: status, json: "{\"error\":\(quotedJSON(message))}\n", headers: headers)
+        Reply(status: status, json: "{\"error\":\(jsonQuoted(message))}\n", headers: headers)
     }
 }
 

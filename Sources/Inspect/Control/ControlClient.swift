@@ -11,14 +11,8 @@ public enum ControlClient {
         throws(ControlFault)
         -> (status: Int, body: [UInt8])
     {
-        let place = try SocketPlace(in: folder)
-        let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard number >= 0 else { throw ControlFault(.failed, "\(place.path): \(SystemFault())") }
-        let descriptor = Descriptor(owning: number)
-        guard place.withAddress({ connect(number, $0, $1) }) == 0 else {
-            let isNobody = errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR
-            throw ControlFault(isNobody ? .nobody : .failed, "\(place.path): \(SystemFault())")
-        }
+        let place = try SocketPlace.address(in: folder, name: SocketPlace.name)
+        let descriptor = try connection(to: place)
         let target = request.path + (request.query.isEmpty ? "" : "?" + request.query)
         let length = request.body.count
         let head = "\(request.method) \(target) HTTP/1.1\r\nHost: switchyard\r\nContent-Length: \(length)\r\nConnection: close\r\n\r\n"
@@ -29,6 +23,15 @@ public enum ControlClient {
             throw ControlFault(.unanswered, "\(place.path): the router closed the connection: \(error)")
         }
         return try answer(from: descriptor, place.path, patience: patience, clock: clock)
+    }
+
+    private static func connection(to place: UnixAddress) throws(ControlFault) -> Descriptor {
+        do throws(SystemFault) {
+            return try StreamSocket.connected(to: place)
+        } catch {
+            let isNobody = [ENOENT, ECONNREFUSED, ENOTDIR].contains(error.code)
+            throw ControlFault(isNobody ? .nobody : .failed, "\(place.path): \(error)")
+        }
     }
 
     private static func answer(from descriptor: borrowing Descriptor, _ path: String, patience: Duration?, clock: Clock)

@@ -2,7 +2,6 @@
 // connections. Each client has a limited time to send its request and to read the answer, and the number of connections is limited, so that
 // no client can block others for long. The thread never waits for a handler: an answer may come later, from any thread.
 
-internal import CPlatform
 internal import Glibc
 public import Platform
 
@@ -21,35 +20,30 @@ public final class ControlServer: Sendable {
     /// The port of the address. It is nil if the server listens at the control socket.
     public let port: UInt16?
     private let listener: Descriptor
-    private let wakeUp: Descriptor
+    private let wakeUp: WakeUp
     private let answers = Monitor(Answers())
     private let clock: Clock
     private let patience: Duration
     private let handler: Handler
 
     static let mostConnections = 32
+    /// The number of connections that may wait until they are accepted.
+    private static let mostWaiting: Int32 = 64
 
     /// Makes the socket in a folder that belongs to this process alone. A socket that an earlier router left there is replaced. The socket
     /// gets its name when it already takes connections, so a client that sees the name can connect. `patience` is how long a client may
     /// take to send its request, and again to read the answer.
     public init(folder: String, clock: Clock = .system, patience: Duration = .seconds(5), handler: @escaping Handler) throws(ControlFault) {
-        let place = try SocketPlace(in: folder, name: SocketPlace.unfinished)
+        wakeUp = try ControlServer.makeWakeUp()
+        let place = try SocketPlace.address(in: folder, name: SocketPlace.unfinished)
         path = folder + "/" + SocketPlace.name
         port = nil
-        let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
-        guard number >= 0 else { throw ControlFault(.failed, "\(path): \(SystemFault())") }
-        listener = Descriptor(owning: number)
-        // Set the mode before the socket has a name, so that others can never use it.
-        fchmod(number, 0o600)
-        unlink(place.path)
-        guard place.withAddress({ bind(number, $0, $1) }) == 0, chmod(place.path, 0o600) == 0, listen(number, 64) == 0,
-            rename(place.path, path) == 0
-        else {
+        listener = try ControlServer.socket(at: place, path)
+        guard rename(place.path, path) == 0 else {
             let fault = SystemFault()
             unlink(place.path)
             throw ControlFault(.failed, "\(path): the control socket cannot be made: \(fault)")
         }
-        wakeUp = Descriptor(owning: cplatform_eventfd())
         self.clock = clock
         self.patience = patience
         self.handler = handler
@@ -59,14 +53,39 @@ public final class ControlServer: Sendable {
     public init(
         host: String, port: UInt16, clock: Clock = .system, patience: Duration = .seconds(5), handler: @escaping Handler
     ) throws(ControlFault) {
-        let socket = try AddressSocket(host: host, port: port)
+        wakeUp = try ControlServer.makeWakeUp()
+        listener = try ControlServer.socket(host: host, port: port)
         path = ""
-        self.port = socket.port
-        listener = socket.takeDescriptor()
-        wakeUp = Descriptor(owning: cplatform_eventfd())
+        self.port = StreamSocket.port(of: listener.number) ?? port
         self.clock = clock
         self.patience = patience
         self.handler = handler
+    }
+
+    /// `path` is the name that the socket gets when it takes connections.
+    private static func socket(at place: UnixAddress, _ path: String) throws(ControlFault) -> Descriptor {
+        do throws(ListenFault) {
+            return try StreamSocket.listening(at: place, mode: 0o600, occupant: .removed, waiting: mostWaiting)
+        } catch {
+            throw ControlFault(.failed, "\(path): the control socket cannot be made: \(error)")
+        }
+    }
+
+    private static func socket(host: String, port: UInt16) throws(ControlFault) -> Descriptor {
+        do throws(ListenFault) {
+            return try StreamSocket.listening(host: host, port: port, waiting: mostWaiting)
+        } catch {
+            let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
+            throw ControlFault(.failed, "cannot listen at \(name): \(error)")
+        }
+    }
+
+    private static func makeWakeUp() throws(ControlFault) -> WakeUp {
+        do throws(SystemFault) {
+            return try WakeUp()
+        } catch {
+            throw ControlFault(.failed, "the control server cannot start: \(error)")
+        }
     }
 
     public func start() { Thread.start("control") { self.run() }.detach() }
@@ -75,18 +94,13 @@ public final class ControlServer: Sendable {
     public func close() {
         if !path.isEmpty { unlink(path) }
         answers.withLock { $0.isClosed = true }
-        raise()
+        wakeUp.raise()
         answers.wait(while: { !$0.isOver })
     }
 
     private func answer(_ connection: Int, _ response: Response) {
         answers.withLock { $0.ready.append((connection, response)) }
-        raise()
-    }
-
-    private func raise() {
-        var one: UInt64 = 1
-        write(wakeUp.number, &one, 8)
+        wakeUp.raise()
     }
 
     // MARK: - The thread
@@ -95,15 +109,14 @@ public final class ControlServer: Sendable {
         var connections: [Int: Connection] = [:]
         var last = 0
         while true {
-            var polled = [pollfd(fd: wakeUp.number, events: Int16(POLLIN), revents: 0)]
+            var polled = [pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)]
             let isFull = connections.count >= ControlServer.mostConnections
             polled.append(pollfd(fd: isFull ? -1 : listener.number, events: Int16(POLLIN), revents: 0))
             let order = connections.keys.sorted()
             for key in order { polled.append(connections[key]!.polled) }
             poll(&polled, nfds_t(polled.count), timeout(connections.values.compactMap(\.deadline).min()))
 
-            var counter: UInt64 = 0
-            _ = read(wakeUp.number, &counter, 8)
+            wakeUp.lower()
             for (key, item) in zip(order, polled.dropFirst(2)) {
                 if item.revents != 0 { step(connections[key]!, key) }
             }
@@ -117,12 +130,9 @@ public final class ControlServer: Sendable {
                 if let deadline = connection.deadline, deadline <= clock.now() { connection.isTimeUp(by: clock.now() + patience) }
                 if connection.isOver { connections[key] = nil }
             }
-            if polled[1].revents != 0 {
-                let number = cplatform_accept(listener.number)
-                if number >= 0 {
-                    last += 1
-                    connections[last] = Connection(Descriptor(owning: number), by: clock.now() + patience)
-                }
+            if polled[1].revents != 0, let connection = StreamSocket.accept(from: listener.number) {
+                last += 1
+                connections[last] = Connection(connection, by: clock.now() + patience)
             }
             guard isClosed, connections.values.allSatisfy({ !$0.isAnswering }) else { continue }
             answers.withLock { $0.isOver = true }

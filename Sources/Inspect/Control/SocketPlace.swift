@@ -1,5 +1,4 @@
-// The place of the control socket in its state folder. If the folder's path is too long for the address of a socket, the address uses a
-// descriptor of the folder.
+// The place of the control socket in its state folder, and why a control socket cannot be used.
 
 internal import Glibc
 internal import Platform
@@ -21,46 +20,24 @@ public struct ControlFault: Error, Sendable, Equatable, CustomStringConvertible 
     }
 }
 
-struct SocketPlace {
+enum SocketPlace {
     static let name = "control.sock"
     /// The name of the socket until it takes connections.
     static let unfinished = "control.sock.new"
 
-    let path: String
-    var address = sockaddr_un()
-    /// Keeps the descriptor open that the short path names.
-    private let folder: OpenFolder?
-
-    private final class OpenFolder {
-        private let descriptor: Descriptor
-        init(_ number: Int32) { descriptor = Descriptor(owning: number) }
-    }
-
-    init(in folder: String, name: String = SocketPlace.name) throws(ControlFault) {
-        path = folder + "/" + name
-        address.sun_family = sa_family_t(AF_UNIX)
-        let room = MemoryLayout.size(ofValue: address.sun_path) - 1
-        var short = path
-        if path.utf8.count > room {
-            let number = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-            guard number >= 0 else { throw ControlFault(errno == ENOENT ? .nobody : .failed, "\(path): \(SystemFault())") }
-            self.folder = OpenFolder(number)
-            short = "/proc/self/fd/\(number)/" + name
-            guard access("/proc/self/fd/\(number)", F_OK) == 0 else {
+    static func address(in folder: String, name: String) throws(ControlFault) -> UnixAddress {
+        let path = folder + "/" + name
+        do throws(UnixAddress.Fault) {
+            return try UnixAddress(path: path)
+        } catch {
+            switch error {
+            case .folder(let fault): throw ControlFault(fault.code == ENOENT ? .nobody : .failed, "\(path): \(fault)")
+            case .long:
                 throw ControlFault(
                     .failed,
-                    "\(path): is too long for a socket: \(path.utf8.count) bytes, at most \(room) fit; name a shorter folder with --state")
+                    "\(path): is too long for a socket: \(path.utf8.count) bytes, at most \(UnixAddress.most) fit; "
+                        + "name a shorter folder with --state")
             }
-        } else {
-            self.folder = nil
-        }
-        withUnsafeMutableBytes(of: &address.sun_path) { room in room.copyBytes(from: short.utf8) }
-    }
-
-    /// Calls the body with the address in the form that the system needs.
-    func withAddress(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
-        withUnsafeBytes(of: address) { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) { body($0.baseAddress!, socklen_t(bytes.count)) }
         }
     }
 }

@@ -27,7 +27,8 @@ final class LetterJudges {
     private let plan: Plan
     private let provider: Int
     private let ledger: LedgerView?
-    private var judgings: [Int: LetterJudge] = [:]
+    /// The judges of single routes, and under nil the judge of all routes.
+    private var judgings: [Int?: LetterJudge] = [:]
 
     init(_ plan: Plan, provider: Int, ledger: LedgerView?) {
         self.plan = plan
@@ -60,7 +61,7 @@ final class LetterJudges {
     /// Returns the judge for one route, or for all routes. Routes that do not send to the provider are kept too, since they take events
     /// from routes with `else`.
     private func judging(_ own: Int?) -> LetterJudge {
-        if let known = judgings[own ?? -1] { return known }
+        if let known = judgings[own] { return known }
         let indices = own.map { [$0] } ?? Array(plan.routes.indices)
         var today = plan
         today.emits = []
@@ -75,7 +76,7 @@ final class LetterJudges {
         }
         let ruleset = Ruleset(today, numbers: indices.map { UInt16($0) }, keepsDigests: true, records: ledger?.records)
         let made = LetterJudge(ruleset, depth: plan.limits.depth)
-        judgings[own ?? -1] = made
+        judgings[own] = made
         return made
     }
 }

@@ -1,5 +1,7 @@
 // The description of a module, as values that render to the JSON text that `describe` returns.
 
+internal import Encoding
+
 public struct Description: Sendable {
     public struct Limits: Sendable {
         /// The largest number of events and of bytes in one batch. Nil means that there is no limit.
@@ -98,18 +100,5 @@ enum JSONText {
 
     static func list(_ elements: [String]) -> String { "[" + elements.joined(separator: ",") + "]" }
 
-    static func string(_ text: String) -> String {
-        var json = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": json += "\\\""
-            case "\\": json += "\\\\"
-            case "\u{0}"..."\u{1f}":
-                let hex = String(scalar.value, radix: 16)
-                json += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-            default: json.unicodeScalars.append(scalar)
-            }
-        }
-        return json + "\""
-    }
+    static func string(_ text: String) -> String { JSONString.quoted(text, as: .numeric) }
 }

@@ -1,23 +1,9 @@
 // Writes JSON without spaces between its tokens.
 
+internal import Encoding
+
 public enum JSONText {
-    public static func quoted(_ text: String) -> String {
-        var bytes: [UInt8] = [UInt8(ascii: "\"")]
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
-            case 0x0A: bytes += Array("\\n".utf8)
-            case 0x0D: bytes += Array("\\r".utf8)
-            case 0x09: bytes += Array("\\t".utf8)
-            case 0..<0x20:
-                let digits = Array("0123456789abcdef".utf8)
-                bytes += Array("\\u00".utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            default: bytes.append(byte)
-            }
-        }
-        bytes.append(UInt8(ascii: "\""))
-        return String(decoding: bytes, as: UTF8.self)
-    }
+    public static func quoted(_ text: String) -> String { JSONString.quoted(text, as: .lines) }
 
     public static func object(_ members: [(name: String, json: String)]) -> String {
         "{" + members.map { quoted($0.name) + ":" + $0.json }.joined(separator: ",") + "}"

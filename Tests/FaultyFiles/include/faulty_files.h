@@ -27,18 +27,3 @@ void faulty_disk_watch_power(struct faulty_disk *disk);
 void faulty_disk_cut_power(struct faulty_disk *disk, uint64_t seed);
 /* Returns the number of open files. */
 int faulty_disk_open_files(struct faulty_disk *disk);
-
-/* The same functions for one disk that tests share in turns. A test waits for all tests that were queued before it. So new tests should
-   use a separate disk. */
-#define FAULTY_FILES "faulty"
-
-/* Reserves the shared disk for the caller, until the same thread calls faulty_give. Returns 0 if it is reserved already. */
-int faulty_try_take(void);
-void faulty_give(void);
-void faulty_arm(int64_t at, enum faulty_kind kind, int stays);
-int64_t faulty_calls(void);
-/* Returns true if the call that fails was reached. */
-int faulty_has_failed(void);
-void faulty_watch_power(void);
-void faulty_cut_power(uint64_t seed);
-int faulty_open_files(void);

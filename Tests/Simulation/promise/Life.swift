@@ -14,7 +14,7 @@ import StateFiles
 @testable import Withdrawal
 
 /// The simulated clock, for the objects that read a clock themselves.
-final class Hands: Sendable {
+final class SimulatedClock: Sendable {
     private let time = Monitor(Int64(1))
     /// The wall clock at the instant 0.
     static let epoch: Int64 = 1_700_000_000_000_000_000
@@ -23,7 +23,7 @@ final class Hands: Sendable {
         get { time.withLock { $0 } }
         set { time.withLock { $0 = newValue } }
     }
-    var wall: Int64 { now + Hands.epoch }
+    var wall: Int64 { now + SimulatedClock.epoch }
     var clock: Clock {
         Clock(now: { [self] in Instant(nanoseconds: now) }, wall: { [self] in wall })
     }
@@ -86,10 +86,10 @@ final class LaneLife {
 final class Passing {
     let events: [Int]
     let arrival: Int64
-    let gatehouse: Gatehouse
+    let gatehouse: PlanGate
     /// The parcel of each lane. It is nil while the block is not judged.
     var parcels: [ParcelBox]?
-    init(events: [Int], arrival: Int64, gatehouse: Gatehouse) {
+    init(events: [Int], arrival: Int64, gatehouse: PlanGate) {
         self.events = events
         self.arrival = arrival
         self.gatehouse = gatehouse
@@ -118,7 +118,7 @@ final class Life {
     let check: SecondCheck
     let deadLetters: DeadLetters
     let steps: WithdrawalSteps
-    var gatehouse: Gatehouse
+    var gatehouse: PlanGate
     private(set) var lanes: [LaneLife] = []
     /// The blocks in flight, in the order in which they were read.
     var passing: [Passing] = []
@@ -130,12 +130,12 @@ final class Life {
     var isEnding = false
     var endsAt: Int64?
 
-    init(_ folder: Folder, _ scenario: Scenario, _ plan: Plan, hands: Hands, seed: UInt64, plant: Plant?) throws {
+    init(_ folder: Folder, _ scenario: Scenario, _ plan: Plan, hands: SimulatedClock, seed: UInt64, plant: Plant?) throws {
         self.folder = folder
         var options = LedgerFile.Options(
             keys: LedgerKeys(current: LedgerKeys.Key("ids", Array("0123456789abcdef0123456789abcdef".utf8)))
         ) { id in
-            let key = SubjectKey(of: id, under: Gatehouse.key)
+            let key = SubjectKey(of: id, under: PlanGate.key)
             return ShortHash(high: key.high, low: key.low)
         }
         options.levels = Words.levels
@@ -145,7 +145,7 @@ final class Life {
         deadLetters = DeadLetters(path: folder.path + "/" + DeadLetterFile.name, levels: levels, clock: hands.clock) { _ in }
         deadLetters.guarded(by: check)
         steps = WithdrawalSteps(registry: registry, check: check, deadLetters: deadLetters, names: names, clock: hands.clock)
-        gatehouse = Gatehouse(plan, records: registry.records, levels: levels)
+        gatehouse = PlanGate(plan, records: registry.records, levels: levels)
         check.adopt(gatehouse.ruleset.consent)
         var random = RandomSource(seed: seed)
         for (index, lane) in scenario.lanes.enumerated() {
@@ -161,7 +161,7 @@ final class Life {
             }
             let state = LaneState(
                 lane.delivery, concurrency: lane.concurrency, routes: names.all.count, random: RandomSource(seed: random.next()),
-                contents: store?.contents, epoch: Hands.epoch, check: plant == .unchecked ? nil : check)
+                contents: store?.contents, epoch: SimulatedClock.epoch, check: plant == .unchecked ? nil : check)
             lanes.append(LaneLife(state, store: store, index: index))
         }
     }

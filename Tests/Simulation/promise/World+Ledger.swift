@@ -210,7 +210,7 @@ extension World {
         guard life.passing.isEmpty, life.withdrawals.allSatisfy({ $0.stage == .waiting }) else { return }
         variation = roll(UInt64(plans.count))
         tell("reload: plan \(variation)")
-        life.gatehouse = Gatehouse(plans[variation], records: life.registry.records, levels: life.levels)
+        life.gatehouse = PlanGate(plans[variation], records: life.registry.records, levels: life.levels)
         life.check.adopt(life.gatehouse.ruleset.consent)
         noteRefusals()
     }

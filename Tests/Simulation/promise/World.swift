@@ -19,7 +19,7 @@ final class World {
     let plant: Plant?
     let tells: Bool
     var random: RandomSource
-    let hands = Hands()
+    let hands = SimulatedClock()
     var life: Life
     var lives = 0
     /// The index of the plan that the router uses.

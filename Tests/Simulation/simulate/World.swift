@@ -85,6 +85,9 @@ final class World {
         init(_ parcel: consuming Parcel) { self.parcel = parcel }
     }
 
+    /// What an acknowledgement broke.
+    var breachOfPromise: String?
+
     init(_ setup: Setup, random: RandomSource, plant: Plant?, tells: Bool) {
         self.setup = setup
         plan = setup.plan
@@ -229,77 +232,6 @@ final class World {
         life.isSourceAsleep = false
     }
 
-    // MARK: - The source
-
-    private func offer() throws {
-        if parcel == nil { make() }
-        guard let (numbers, box) = parcel else { return }
-        if life.state.mustWait(for: box.parcel.byteCount) {
-            wake()
-            life.isSourceAsleep = true
-            return
-        }
-        let isStoring = setup.kind == .durable
-        // The simulation has only one thread, and it settles the receipt.
-        nonisolated(unsafe) let world = self
-        let receipt = Receipt { world.acknowledged(numbers, isStoring) }
-        receipt.add()
-        receipt.settle()
-        for number in numbers {
-            events[number].isTaken = true
-            events[number].takenIn = lives
-        }
-        life.taken += numbers.count
-        tell("taken \(numbers)")
-        let effects = life.state.take(&box.parcel, receipt, at: instant)
-        let needsAttention = life.state.needsAttention(at: instant)
-        parcel = nil
-        nextParcel = now + Int64(roll(UInt64(setup.pause))) * World.millisecond
-        if needsAttention { wake() }
-        try carryOut(effects, wakes: !effects.isEmpty)
-        try require(heldIsBounded, "\(life.state.heldBytes) bytes are in memory: \(standing)")
-        if events.count == setup.events {
-            life.state.isSourceBusy = false
-            wake()
-        }
-    }
-
-    private func make() {
-        var made = Parcel()
-        var numbers: [Int] = []
-        for _ in 0..<min(1 + Int(roll(6)), setup.events - events.count) {
-            let number = events.count
-            let text = "\(number)" + String(repeating: ".", count: Int(roll(roll(20) == 0 ? 300 : 20))) + "\n"
-            made.bytes.append(text)
-            made.entryColumn.append(
-                Entry(
-                    end: UInt32(made.bytes.count), route: 0, isImmediate: roll(10) == 0, subjectCount: 0, firstSubject: 0,
-                    messageIDOffset: 0,
-                    messageIDCount: 0, arrival: now))
-            events.append(Event(isPoison: Double(roll(1000)) < setup.poison * 1000, size: text.utf8.count))
-            numbers.append(number)
-        }
-        parcel = (numbers, ParcelBox(made))
-    }
-
-    private var breachOfPromise: String?
-
-    private func acknowledged(_ numbers: [Int], _ isStoring: Bool) {
-        tell("acknowledged \(numbers)")
-        let stored = isStoring ? Set(store.events) : []
-        for number in numbers {
-            events[number].isAcknowledged = true
-            if isStoring, !drops, !stored.contains(number), events[number].fate == nil {
-                breachOfPromise = "event \(number) was acknowledged and is not stored"
-            }
-        }
-    }
-
-    private var heldIsBounded: Bool {
-        let largest = 6 * 310
-        return life.state.heldBytes <= 2 * roomiest + 2 * largest
-    }
-
     // MARK: - The threads of the lane
 
     private func laneLooks() throws {
@@ -430,21 +362,6 @@ final class World {
         life.settled[fate, default: 0] += 1
     }
 
-    // MARK: - Reload
-
-    private func reloadPlan() {
-        reloadsLeft.removeFirst()
-        let isNew = roll(2) == 0
-        (plan, concurrency) = setup.varied(&random)
-        drops = drops || plan.drops
-        isOrdered = isOrdered && plan.ordered
-        roomiest = max(roomiest, plan.queue.memory + plan.batch.bytes)
-        tell("a new plan: \(plan.batch), \(plan.queue), ordered \(plan.ordered), \(isNew ? "another provider" : "the same provider")")
-        life.state.adopt(plan, concurrency: concurrency, isNewProvider: isNew)
-        life.watchWake = 0
-        wake()
-    }
-
     // MARK: - Endings
 
     private func end(within time: Int64?) {
@@ -462,53 +379,6 @@ final class World {
         tell("given up")
         for token in life.deliveries.keys { letGo(token, excused: true) }
         try carryOut(life.state.giveUp(Answer("time is up")))
-    }
-
-    /// Handles the regular end of a life. Begins the next life, or returns true if the simulation has ended.
-    private func rest() throws -> Bool {
-        try checkEnd(killed: false)
-        let isDone = events.count == setup.events && parcel == nil && isHealed
-        if isDone, !setup.stores || store.rows.isEmpty { return true }
-        begin()
-        return false
-    }
-
-    private func die() throws {
-        tell("killed")
-        if let (step, _) = life.disk, case .commit(let work) = step, roll(2) == 0, store.fault(work) == nil {
-            // The commit was done, but the lane did not get the result.
-            store.apply(work)
-        }
-        for token in life.deliveries.keys { letGo(token, excused: true) }
-        try checkEnd(killed: true)
-        begin()
-    }
-
-    private func begin() {
-        lives += 1
-        let stored = store.events
-        for number in events.indices {
-            events[number].inHand = 0
-            // These events were only in memory.
-            if events[number].isOwed { events[number].isGone = true }
-        }
-        for number in stored {
-            // The record of its fate was not stored, so it may correctly arrive twice.
-            if events[number].fate != nil { events[number].excuses += 1 }
-            events[number].fate = nil
-            events[number].isUnburied = false
-            events[number].isGone = false
-        }
-        let epoch = now - Int64(roll(1 << 40))
-        let contents = store.contents
-        life = Life(
-            LaneState(
-                plan, concurrency: concurrency, routes: 1, random: RandomSource(seed: random.next()),
-                contents: setup.stores ? contents : nil, epoch: epoch), epoch: epoch)
-        life.state.isSourceBusy = setup.pause < 1000
-        life.resumed = contents.events
-        lowest = 0
-        tell("a new life with \(stored)")
     }
 
     var standing: String {

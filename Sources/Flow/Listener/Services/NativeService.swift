@@ -34,7 +34,7 @@ public struct NativeService: Service {
             for event in 0..<events {
                 if event > 0 { json += "," }
                 if next < faults.count, faults[next].event == event {
-                    json += "{\"status\":\"rejected\",\"error\":\(quotedJSON(faults[next].message))}"
+                    json += "{\"status\":\"rejected\",\"error\":\(jsonQuoted(faults[next].message))}"
                     next += 1
                 } else {
                     json += "{\"status\":\"accepted\"}"
@@ -42,7 +42,7 @@ public struct NativeService: Service {
             }
             json += "]"
         } else if !faults.isEmpty {
-            let shown = faults.prefix(NativeService.mostFaults).map { "{\"event\":\($0.event),\"error\":\(quotedJSON($0.message))}" }
+            let shown = faults.prefix(NativeService.mostFaults).map { "{\"event\":\($0.event),\"error\":\(jsonQuoted($0.message))}" }
             json += ",\"errors\":[\(shown.joined(separator: ","))]"
         }
         return Reply(status: status, json: json + "}\n")
@@ -55,6 +55,3 @@ public struct NativeService: Service {
         }
     }
 }
-
-/// Returns the text as a JSON string.
-func quotedJSON(_ text: String) -> String { jsonQuoted(text) }

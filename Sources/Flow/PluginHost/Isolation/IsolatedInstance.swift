@@ -288,7 +288,7 @@ public final class IsolatedInstance: Provider, Sendable {
                 let said = try Frame.ToHost(frame.kind, frame.payload.bytes, hiding: hidden) { token in
                     state.withLock { $0.pending[token]?.count }
                 }
-                guard try hear(said, from: child) else { return false }
+                guard try hear(said) else { return false }
             }
         } catch {
             return giveUp(child, "sent \(error.what) and was ended")
@@ -329,7 +329,7 @@ public final class IsolatedInstance: Provider, Sendable {
 
     /// Handles a frame and returns true if the process goes on. An unexpected frame is a fault, since it would be taken for a frame of
     /// another start.
-    private func hear(_ frame: Frame.ToHost, from child: Child) throws(FrameFault) -> Bool {
+    private func hear(_ frame: Frame.ToHost) throws(FrameFault) -> Bool {
         let outOfTurn = FrameFault(what: "a frame out of turn")
         switch frame {
         case .ready(let name, let version):

@@ -53,7 +53,6 @@ struct LibraryImage {
     private enum Kind {
         static let load: UInt32 = 1
         static let dynamic: UInt32 = 2
-        static let threadLocal: UInt32 = 7
     }
 
     private func number<N: FixedWidthInteger>(_ type: N.Type, at offset: UInt64) -> N {

@@ -5,8 +5,6 @@ struct Checker {
     private let environment: Environment
     private var types = Substitution()
     private var scope: [(name: String, type: Type)] = []
-    /// The greatest number of macro variables that are in scope at the same time.
-    private(set) var mostLocals = 0
 
     init(_ environment: Environment) { self.environment = environment }
 
@@ -61,15 +59,10 @@ struct Checker {
             }
             return .map(key ?? types.fresh(), value ?? types.fresh())
         case .macro(let macro): return try check(macro)
-        case .message(let name): throw refusal(of: name, at: node.range.lowerBound)
         }
     }
 
     private func isVariable(_ type: Type) -> Bool { if case .variable = type { true } else { false } }
-
-    private func refusal(of name: String, at offset: Int) -> ExpressionFault {
-        ExpressionFault("protocol-buffer messages and enums are not supported: '\(name)'", at: offset)
-    }
 
     static func type(of value: Value) -> Type {
         switch value {
@@ -193,7 +186,6 @@ struct Checker {
             element = .dyn
         }
         scope.append((macro.variable, element))
-        mostLocals = max(mostLocals, scope.count)
         defer { scope.removeLast() }
         if let condition = macro.condition {
             let type = types.resolve(try infer(condition))
@@ -358,7 +350,7 @@ struct Checker {
 extension Node {
     var children: [Node] {
         switch kind {
-        case .constant, .name, .message: []
+        case .constant, .name: []
         case .select(let base, _), .test(let base, _): [base]
         case .index(let base, let key): [base, key]
         case .call(_, let target, let arguments): (target.map { [$0] } ?? []) + arguments

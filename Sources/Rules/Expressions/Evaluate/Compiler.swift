@@ -5,7 +5,6 @@ internal import Events
 
 struct Compiler {
     private(set) var paths: [Path] = []
-    private(set) var usesPatterns = false
     private let environment: Environment
     private var indices: [Path: Int] = [:]
     private var eventLocals: [Bool] = []
@@ -58,7 +57,6 @@ struct Compiler {
         case .map(let entries): return Code(.map, node: node, children: try all(entries.flatMap { [$0.key, $0.value] }))
         case .macro(let macro): return try translate(macro, node)
         case .call(let name, let target, let arguments): return try call(name, target: target, arguments: arguments, node: node)
-        case .message: preconditionFailure("the parser refuses messages")
         }
     }
 
@@ -151,7 +149,6 @@ struct Compiler {
         else { return Code(.unknownCall, node: node, children: try all(arguments)) }
         let code = Code(.call(function), node: node, children: try all(arguments))
         if function == .matches {
-            usesPatterns = true
             if case .constant = code.children[1].kind, case .string(let pattern) = code.children[1].constant {
                 do throws(PatternFault) {
                     code.pattern = try CompiledPattern(pattern.bytes)

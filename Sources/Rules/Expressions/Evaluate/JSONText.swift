@@ -1,6 +1,7 @@
 // Writes a value as JSON. Lists and maps of the event are written byte for byte as they came. Times, durations, types, addresses and
 // versions become strings, and bytes become base64. Numbers that JSON cannot represent become "NaN", "Infinity" or "-Infinity".
 
+internal import Encoding
 public import Events
 internal import Platform
 
@@ -47,21 +48,7 @@ extension Value {
 
     private static func writeQuoted(_ bytes: [UInt8], to buffer: inout ByteBuffer) {
         buffer.append(UInt8(ascii: "\""))
-        for byte in bytes {
-            switch byte {
-            case UInt8(ascii: "\""): buffer.append("\\\"")
-            case UInt8(ascii: "\\"): buffer.append("\\\\")
-            case 0x0a: buffer.append("\\n")
-            case 0x0d: buffer.append("\\r")
-            case 0x09: buffer.append("\\t")
-            case 0..<0x20, 0x7f:
-                let digits = Array("0123456789abcdef".utf8)
-                buffer.append("\\u00")
-                buffer.append(digits[Int(byte >> 4)])
-                buffer.append(digits[Int(byte & 15)])
-            default: buffer.append(byte)
-            }
-        }
+        for byte in bytes { JSONString.escape(byte, as: .visible) { buffer.append($0) } }
         buffer.append(UInt8(ascii: "\""))
     }
 }

@@ -30,8 +30,6 @@ final class Node {
         case list([Node])
         case map([(key: Node, value: Node)])
         case macro(Macro)
-        /// A protocol-buffer message; the checker refuses it.
-        case message(String)
     }
 
     struct Macro {

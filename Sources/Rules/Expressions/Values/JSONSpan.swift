@@ -35,11 +35,6 @@ public struct JSONSpan: @unchecked Sendable {
         }
     }
 
-    var isEmptyContainer: Bool {
-        let inside = JSONSpan.skipBlanks(start + 1)
-        return inside[0] == UInt8(ascii: "}") || inside[0] == UInt8(ascii: "]")
-    }
-
     static func skipBlanks(_ start: Bytes) -> Bytes {
         var p = start
         while p[0] == 0x20 || p[0] == 0x09 || p[0] == 0x0d || p[0] == 0x0a { p += 1 }

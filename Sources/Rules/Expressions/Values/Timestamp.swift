@@ -1,5 +1,7 @@
 // Times between the years 1 and 9999 with nanoseconds, the texts of times and durations, and the calendar.
 
+internal import Encoding
+
 public struct Timestamp: Hashable, Comparable, Sendable {
     /// The seconds since 1970 in UTC.
     public let seconds: Int64
@@ -170,34 +172,16 @@ struct Civil {
         minute = inDay / 60 % 60
         second = inDay % 60
         weekday = ((days + 4) % 7 + 7) % 7
-        // The computation uses years that begin in March, in eras of 400 years.
-        let shifted = days + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let inEra = shifted - era * 146_097
-        let yearOfEra = (inEra - inEra / 1460 + inEra / 36524 - inEra / 146_096) / 365
-        let inYear = inEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * inYear + 2) / 153
-        day = inYear - (153 * shiftedMonth + 2) / 5 + 1
-        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        let date = CivilDate(daysSince1970: Int(days))
+        (year, month, day) = (Int64(date.year), Int64(date.month), Int64(date.day))
         yearday = days - Civil.days(year: year, month: 1, day: 1)
     }
 
     static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let shifted = month <= 2 ? year - 1 : year
-        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
-        let yearOfEra = shifted - era * 400
-        let inYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + inYear - 719_468
+        Int64(CivilDate(year: Int(year), month: Int(month), day: Int(day)).daysSince1970)
     }
 
-    static func days(inMonth month: Int64, year: Int64) -> Int64 {
-        switch month {
-        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
+    static func days(inMonth month: Int64, year: Int64) -> Int64 { Int64(CivilDate.days(inMonth: Int(month), of: Int(year))) }
 }
 
 private struct DigitReader {

@@ -16,11 +16,12 @@ public struct Mask: Sendable {
     let pattern: CompiledPattern
     let pieces: [Piece]
 
-    /// A part of the new text: bytes as JSON writes them, or the text that a group matched.
-    struct Piece: Sendable, Equatable {
-        var bytes: [UInt8] = []
-        /// The number of the group. It is -1 if the piece is the bytes.
-        var group = -1
+    /// A part of the new text.
+    enum Piece: Sendable, Equatable {
+        /// Bytes as JSON writes them. They are not empty.
+        case bytes([UInt8])
+        /// The text that the group with this number matched.
+        case group(Int)
     }
 
     public init(pattern text: String, with replacement: String) throws(MaskFault) {
@@ -37,7 +38,9 @@ public struct Mask: Sendable {
     }
 
     /// The number of spans to find: one for the match, and one for each group up to the highest that the new text names.
-    var spans: Int { 1 + pieces.reduce(0) { max($0, $1.group) } }
+    var spans: Int {
+        1 + pieces.reduce(0) { most, piece in if case .group(let number) = piece { max(most, number) } else { most } }
+    }
 
     private static func matchesBytes(_ pattern: String) -> Bool {
         var isEscaped = false
@@ -54,7 +57,7 @@ public struct Mask: Sendable {
             throw MaskFault(part: .text, message: "must have at most \(longestText) bytes, has \(text.utf8.count)")
         }
         var pieces: [Piece] = []
-        var literal = Piece()
+        var literal: [UInt8] = []
         var isEscaped = false
         for byte in text.utf8 {
             if isEscaped, Byte.isDigit(byte) {
@@ -63,17 +66,17 @@ public struct Mask: Sendable {
                     let count = groups == 0 ? "none" : "\(groups)"
                     throw MaskFault(part: .text, message: "names group \\\(group), and the pattern has \(count)")
                 }
-                if !literal.bytes.isEmpty { pieces.append(literal) }
-                literal = Piece()
-                pieces.append(Piece(group: group))
+                if !literal.isEmpty { pieces.append(.bytes(literal)) }
+                literal = []
+                pieces.append(.group(group))
             } else if isEscaped || byte != UInt8(ascii: "\\") {
                 guard !isEscaped || byte == UInt8(ascii: "\\") else { throw MaskFault(part: .text, message: stray) }
-                JSONText.escape(byte) { literal.bytes.append($0) }
+                JSONText.escape(byte) { literal.append($0) }
             }
             isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
         }
         if isEscaped { throw MaskFault(part: .text, message: stray) }
-        if !literal.bytes.isEmpty { pieces.append(literal) }
+        if !literal.isEmpty { pieces.append(.bytes(literal)) }
         return pieces
     }
 

@@ -80,10 +80,12 @@ public struct Masker: ~Copyable {
     private mutating func putText(_ text: Subject) {
         for piece in mask.pieces {
             if replacements.textEnd > Masker.mostText { return }
-            if piece.group < 0 {
-                piece.bytes.withUnsafeBufferPointer { replacements.put($0.baseAddress!, $0.count) }
-            } else if spans[2 * piece.group] >= 0 {
-                for i in spans[2 * piece.group]..<spans[2 * piece.group + 1] where replacements.textEnd <= Masker.mostText {
+            switch piece {
+            case .bytes(let bytes): bytes.withUnsafeBufferPointer { replacements.put($0.baseAddress!, $0.count) }
+            case .group(let number):
+                // The span of a group that is not part of the match is negative.
+                guard spans[2 * number] >= 0 else { continue }
+                for i in spans[2 * number]..<spans[2 * number + 1] where replacements.textEnd <= Masker.mostText {
                     JSONText.escape(text[i]) { replacements.put($0) }
                 }
             }

@@ -14,7 +14,7 @@ final class ParcelBox {
     init(_ parcel: consuming Parcel) { self.parcel = parcel }
 }
 
-final class Gatehouse {
+final class PlanGate {
     let ruleset: Ruleset
     private var judge: Judge
     private var scanner: Scanner
@@ -22,7 +22,7 @@ final class Gatehouse {
     private let parcels: UnsafeMutablePointer<Parcel>
 
     init(_ plan: Plan, records: ConsentRecords, levels: RunNames) {
-        ruleset = Ruleset(plan, subjectKey: Gatehouse.key, records: records, levels: levels)
+        ruleset = Ruleset(plan, subjectKey: PlanGate.key, records: records, levels: levels)
         judge = Judge(ruleset)
         scanner = Scanner(ruleset.paths)
         tally = Tally(routes: ruleset.routeCount)

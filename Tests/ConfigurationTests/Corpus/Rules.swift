@@ -1,4 +1,5 @@
-/// Invalid settings of samples, sessions and steps: what each key refuses.
+// Invalid settings of samples, sessions and steps: what each key refuses.
+
 extension Broken {
     static let rules = [
         Broken(
