@@ -274,10 +274,10 @@ struct Backlog: ~Copyable {
     var position: Int64 { cursor }
 
     /// Gathers rows that were read after the cursor. Returns the number of bytes of their events.
-    mutating func came(_ rows: [SpoolRow], at now: Instant, seal: (Batch, Share, Int, Int64?) -> Void) -> Int {
+    mutating func gather(read rows: [SpoolRow], at now: Instant, seal: (Batch, Share, Int, Int64?) -> Void) -> Int {
         var bytes = 0
         for row in rows {
-            leave(row)
+            advance(past: row)
             bytes += row.batch.bytes.count
             gather(row, at: now, seal: seal)
         }
@@ -286,7 +286,7 @@ struct Backlog: ~Copyable {
     }
 
     /// Moves the cursor past a row that is no longer only on disk.
-    mutating func leave(_ row: SpoolRow) {
+    mutating func advance(past row: SpoolRow) {
         cursor = row.id
         awayBytes = max(0, awayBytes - row.batch.bytes.count)
         for entry in row.batch.entries { forget(entry.route, 1) }
@@ -306,7 +306,7 @@ struct Backlog: ~Copyable {
 
     /// Removes a row that never became part of a batch.
     mutating func drop(_ row: SpoolRow) {
-        leave(row)
+        advance(past: row)
         removals.append(row.id)
         removedBytes += row.batch.bytes.count
     }
@@ -376,24 +376,25 @@ struct Backlog: ~Copyable {
     }
 
     /// Leaves the gathered rows on disk.
-    mutating func leaveGathered() {
+    mutating func forgetGathered() {
         gathered = []
         began = nil
     }
 
     /// Removes the events that must go from the rows that are not stored yet. Returns them, and the time at which the next of the others is
     /// too old.
-    mutating func sweep(_ broom: RetentionSweep, at now: Instant) -> (gone: [(batch: Batch, isRefused: Bool)], due: Int64?) {
+    mutating func sweep(at now: Instant, _ find: (Batch) -> RetentionSweep.Finds?) -> (gone: [(batch: Batch, isRefused: Bool)], due: Int64?)
+    {
         form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
         var gone: [(batch: Batch, isRefused: Bool)] = []
         var kept: [Unstored] = []
         var due: Int64?
         for var next in unstored.removeAll() {
-            if let finds = broom.finds(in: next.batch) {
-                if let other = finds.due { due = min(due ?? .max, other) }
-                if !finds.refused.isEmpty { gone.append((next.batch.subset(finds.refused), true)) }
-                if !finds.aged.isEmpty { gone.append((next.batch.subset(finds.aged), false)) }
-                let left = finds.left(of: next.batch.count)
+            if let found = find(next.batch) {
+                if let other = found.due { due = min(due ?? .max, other) }
+                if !found.refused.isEmpty { gone.append((next.batch.subset(found.refused), true)) }
+                if !found.aged.isEmpty { gone.append((next.batch.subset(found.aged), false)) }
+                let left = found.left(of: next.batch.count)
                 guard !left.isEmpty else {
                     // The receipt of the destroyed events is settled as soon as everything in front of them is stored.
                     if kept.isEmpty { pass(next.position) } else { kept[kept.count - 1].position.raise(to: next.position) }

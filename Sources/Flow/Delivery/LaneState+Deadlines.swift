@@ -17,17 +17,25 @@ extension LaneState {
         }
     }
 
+    /// The deliveries in flight that are past their deadline. The latest comes first.
+    func overdueTokens(at now: Instant) -> [UInt64] {
+        inFlight.filter { $0.value.due.map { $0 <= now } ?? false }.keys.sorted(by: >)
+    }
+
     /// The number of calls that the provider still holds after their deadline. A call that blocks the lane's thread counts again after each
     /// further deadline. Nothing else can be delivered meanwhile, since only one thread at a time calls a module.
-    private var overdue: Int {
-        guard let calling else { return unanswered.count }
-        let isCounted = calling.token.map(unanswered.contains) ?? false
-        return unanswered.count + max(0, calling.passed - (isCounted ? 1 : 0))
+    func overdue(at now: Instant) -> Int {
+        let late = overdueTokens(at: now)
+        let held = unanswered.count + late.count
+        guard let calling else { return held }
+        let isCounted = calling.token.map { unanswered.contains($0) || late.contains($0) } ?? false
+        let passed = calling.passed + (calling.due <= now ? 1 : 0)
+        return held + max(0, passed - (isCounted ? 1 : 0))
     }
 
     /// Gives up calls that are past their deadline. Their batches are unknown and wait to be sent again. The provider keeps the memory of
     /// such a batch until it ends the call. Only a thread that never calls the provider uses this function.
-    mutating func expire(at now: Instant) -> [Effect] {
+    mutating func expire(_ answers: ConsentAnswers, at now: Instant) -> [Effect] {
         switch phase {
         case .stopped, .ended: return []
         case .flushing:
@@ -38,18 +46,18 @@ extension LaneState {
         case .open, .draining: break
         }
         var effects: [Effect] = []
+        let overdue = overdue(at: now)
         // The latest delivery comes first, since each batch goes back to the front of the queue.
-        for (token, waiting) in inFlight.sorted(by: { $0.key > $1.key }) where waiting.due.map({ $0 <= now }) ?? false {
-            inFlight[token] = nil
-            inFlightBytes -= waiting.batch.bytes.count
+        for token in overdueTokens(at: now) {
+            guard var delivery = inFlight.removeValue(forKey: token) else { continue }
+            inFlightBytes -= delivery.batch.bytes.count
             account.abandoned += 1
             unanswered.insert(token)
-            var waiting = waiting
-            waiting.mayHaveArrived = true
-            guard let waiting = rest(of: waiting) else { continue }
+            delivery.mayHaveArrived = true
+            guard let waiting = rest(of: delivery, answers[delivery.batch]) else { continue }
             again(waiting, answer: Answer("no answer within \(plan.deadline.configured)"), after: nil, at: now, effects: &effects)
         }
-        effects += goOnLeaving()
+        effects += continueClosing(answers)
         if let call = calling, call.due <= now {
             calling?.passed += 1
             calling?.due = now + plan.deadline
@@ -58,16 +66,16 @@ extension LaneState {
             effects += stop(
                 for: Answer(
                     "the module holds \(overdue) \(overdue == 1 ? "call" : "calls") beyond the deadline of \(plan.deadline.configured) "
-                        + "(delivery.deadline) and is not called again"))
+                        + "(delivery.deadline) and is not called again"), answers)
         }
         return effects
     }
 
     /// Stops the lane, because the provider does not return from a call. The provider is not called again, except to close it.
-    mutating func stop(for answer: Answer) -> [Effect] {
+    mutating func stop(for answer: Answer, _ answers: ConsentAnswers) -> [Effect] {
         givenUpFor = answer
         guard phase != .ended, phase != .stopped else { return [] }
-        var effects = buryAll(phase == .open ? .stopped : .ended, answer)
+        var effects = buryAll(phase == .open ? .stopped : .ended, answer, answers)
         failure = answer
         effects.append(.stopped(answer))
         return effects

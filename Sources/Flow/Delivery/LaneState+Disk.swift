@@ -16,12 +16,23 @@ extension LaneState {
         /// Check whether the files are in their place.
         case check
         /// Destroy events in rows after this one that may not be delivered any more or are too old.
-        case sweep(after: Int64, RetentionSweep)
+        case sweep(after: Int64, SweepOrder)
         /// Give free space back. With `clearsGaps`, also remove the remains of destroyed events from the file.
         case tidy(clearsGaps: Bool)
         case wait(until: Instant?)
         /// The lane is over. Close the store and end the thread.
         case close
+    }
+
+    /// What the store must look for in its rows.
+    struct SweepOrder {
+        /// True if events whose subject has refused must go, in addition to those that are too old.
+        var checksConsent: Bool
+        var retention: Retention
+        /// The time in nanoseconds since 1970.
+        var now: Int64
+
+        func sweep(_ check: SecondCheck?) -> RetentionSweep { RetentionSweep(checksConsent ? check : nil, retention, now: now) }
     }
 
     private var spills: Bool { plan.queue.full == .spill }
@@ -131,7 +142,8 @@ extension LaneState {
         let maySweep = mayRecord && (sweepAgain.map { $0 <= now } ?? true) && !(isEnding && sweepFailures >= LaneState.lastTries)
         if maySweep, let sweeping, let row = sweeping.row {
             self.sweeping?.isAsked = true
-            return .sweep(after: max(row, backlog.position), broom(sweeping.isForWithdrawal ? check : nil, at: now))
+            let order = SweepOrder(checksConsent: sweeping.isForWithdrawal && checksConsent, retention: retention, now: wall(now))
+            return .sweep(after: max(row, backlog.position), order)
         }
         // This comes before all other work, since a withdrawal waits until the destroyed events have left the file.
         if mayRecord, let sweeping, sweeping.row == nil, !sweeping.isStored {
@@ -264,7 +276,7 @@ extension LaneState {
         return effects
     }
 
-    mutating func came(_ rows: [SpoolRow], at now: Instant) -> [Effect] {
+    mutating func rowsRead(_ rows: [SpoolRow], at now: Instant) -> [Effect] {
         var effects: [Effect] = []
         (readAgain, readFailures) = (nil, 0)
         if failedAct == .reads { endFault(&effects) }
@@ -281,7 +293,9 @@ extension LaneState {
         if rows.isEmpty { toDrop = 0 }
         guard !kept.isEmpty || rows.isEmpty else { return effects }
         var sealed: [Waiting] = []
-        heldBytes += backlog.came(kept, at: now) { sealed.append(Waiting($0, share: $1, attempts: $2, firstTried: $3, epoch: epoch)) }
+        heldBytes += backlog.gather(read: kept, at: now) {
+            sealed.append(Waiting($0, share: $1, attempts: $2, firstTried: $3, epoch: epoch))
+        }
         for waiting in sealed { queue.append(waiting) }
         return effects
     }
@@ -305,22 +319,22 @@ extension LaneState {
     }
 
     /// Records the end of tidying. A sweep needs it to succeed; otherwise the space is given back another time.
-    mutating func tidied(isDone: Bool, at now: Instant) -> [Effect] {
+    mutating func tidied(isDone: Bool, _ answers: ConsentAnswers, at now: Instant) -> [Effect] {
         guard isDone || sweeping == nil else {
             tidyAt = now + .seconds(1)
             return []
         }
         isUntidy = false
         tidyAt = nil
-        return finishSweep()
+        return finishSweep(answers)
     }
 
-    mutating func storeClosed() -> [Effect] {
+    mutating func storeClosed(_ answers: ConsentAnswers) -> [Effect] {
         isStoreClosed = true
         var unswept: [Effect] = []
         if let sweeping {
             // Some destroyed events may still be in the file.
-            var swept = told(sweeping.swept)
+            var swept = report(of: sweeping.swept, answers)
             swept.isCut = true
             unswept = [.swept(swept, sweeping.done)]
         }
@@ -338,7 +352,7 @@ extension LaneState {
         if waiting.share == nil { keepInOrder([waiting]) }
     }
 
-    mutating func keepAll(_ phase: Phase) {
+    mutating func keepAll(_ phase: Phase, _ answers: ConsentAnswers) {
         self.phase = phase
         sealAssembly(at: Instant(nanoseconds: .max), always: true)
         for token in inFlight.keys { inFlight[token]?.mayHaveArrived = true }
@@ -346,9 +360,9 @@ extension LaneState {
         all += letters.removeAll().map(\.waiting) + queue.removeAll()
         inFlight.removeAll()
         inFlightBytes = 0
-        all = all.compactMap { rest(of: $0) }
+        all = all.compactMap { rest(of: $0, answers[$0.batch]) }
         for waiting in all { heldBytes -= waiting.batch.bytes.count }
-        backlog.leaveGathered()
+        backlog.forgetGathered()
         keepInOrder(all)
     }
 

@@ -22,44 +22,46 @@ extension LaneState {
 
     /// Ends the lane because its destination is gone for good. The provider reports this for itself or for a batch. Nothing more is handed
     /// over. Deliveries in flight end first, since the reader may have received them before it left.
-    mutating func leave(_ answer: Answer) -> [Effect] {
+    mutating func closeAfterDeliveries(_ answer: Answer, _ answers: ConsentAnswers) -> [Effect] {
         guard inFlight.isEmpty else {
-            leaving = leaving ?? answer
+            closingAnswer = closingAnswer ?? answer
             return []
         }
-        return close(leaving ?? answer)
+        return close(closingAnswer ?? answer, answers)
     }
 
-    /// Continues to leave after a delivery in flight has ended. It may have been the last one.
-    mutating func goOnLeaving() -> [Effect] { leaving.map { leave($0) } ?? [] }
+    /// Continues to close after a delivery in flight has ended. It may have been the last one.
+    mutating func continueClosing(_ answers: ConsentAnswers) -> [Effect] {
+        closingAnswer.map { closeAfterDeliveries($0, answers) } ?? []
+    }
 
     /// Closes the lane when its destination is gone and nothing is in flight. Events that are only in memory are not kept, since their
     /// reader chose to leave. They count as undelivered, or as unknown if they may have arrived. Events on disk stay there.
-    private mutating func close(_ answer: Answer) -> [Effect] {
+    private mutating func close(_ answer: Answer, _ answers: ConsentAnswers) -> [Effect] {
         guard phase != .ended, phase != .stopped else { return [] }
         isClosedByProvider = true
         if isDurable {
-            keepAll(.ended)
+            keepAll(.ended, answers)
             return [.closed(answer)]
         }
-        account.unkept += takeAll(.ended).reduce(0) { $0 + $1.waiting.batch.count }
-        return buryLast() + [.closed(answer)]
+        account.unkept += takeAll(.ended, answers).reduce(0) { $0 + $1.waiting.batch.count }
+        return buryLast(answers) + [.closed(answer)]
     }
 
     /// Gives up what waits, because time is up. It stays on disk or becomes dead letters.
-    mutating func giveUp(_ answer: Answer) -> [Effect] {
+    mutating func giveUp(_ answer: Answer, _ answers: ConsentAnswers) -> [Effect] {
         givenUpFor = answer
         guard phase != .ended else { return [] }
-        return buryAll(.ended, failure ?? answer)
+        return buryAll(.ended, failure ?? answer, answers)
     }
 
-    mutating func buryAll(_ phase: Phase, _ answer: Answer) -> [Effect] {
+    mutating func buryAll(_ phase: Phase, _ answer: Answer, _ answers: ConsentAnswers) -> [Effect] {
         if isDurable {
-            keepAll(phase)
+            keepAll(phase, answers)
             return []
         }
-        let left = takeAll(phase)
-        return buryLast()
+        let left = takeAll(phase, answers)
+        return buryLast(answers)
             + left.map { waiting, fate in
                 unburied += 1
                 return .bury(Burial(waiting: waiting, reason: fate, answer: answer, isSettled: true))
@@ -68,7 +70,7 @@ extension LaneState {
 
     /// Ends or stops the lane and settles everything that it holds. Events in flight become unknown: they may have arrived, or may still
     /// arrive.
-    private mutating func takeAll(_ phase: Phase) -> [(waiting: Waiting, fate: LaneAccount.Fate)] {
+    private mutating func takeAll(_ phase: Phase, _ answers: ConsentAnswers) -> [(waiting: Waiting, fate: LaneAccount.Fate)] {
         self.phase = phase
         sealAssembly(at: Instant(nanoseconds: .max), always: true)
         let left =
@@ -77,7 +79,7 @@ extension LaneState {
         inFlight.removeAll()
         inFlightBytes = 0
         return left.compactMap { waiting, fate in
-            guard let rest = rest(of: waiting) else { return nil }
+            guard let rest = rest(of: waiting, answers[waiting.batch]) else { return nil }
             settle(rest.batch, fate)
             return (rest, fate)
         }

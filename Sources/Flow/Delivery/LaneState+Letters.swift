@@ -73,10 +73,10 @@ extension LaneState {
     }
 
     /// Tries for the last time, after a lane in memory has ended.
-    mutating func buryLast() -> [Effect] {
+    mutating func buryLast(_ answers: ConsentAnswers) -> [Effect] {
         var effects: [Effect] = []
         for burial in letters.removeAll() {
-            guard let rest = rest(of: burial.waiting) else { continue }
+            guard let rest = rest(of: burial.waiting, answers[burial.batch]) else { continue }
             bury(Burial(waiting: rest, reason: burial.reason, answer: burial.answer, isSettled: false), &effects)
         }
         return effects

@@ -2,11 +2,12 @@
 // lane state.
 
 internal import Admission
+internal import ConsentGate
 internal import Plans
 internal import Platform
 
 extension LaneState {
-    mutating func completed(_ token: UInt64, _ outcome: BatchOutcome, at now: Instant) -> [Effect] {
+    mutating func completed(_ token: UInt64, _ outcome: BatchOutcome, _ answers: ConsentAnswers, at now: Instant) -> [Effect] {
         guard let waiting = inFlight.removeValue(forKey: token) else {
             if unanswered.remove(token) != nil { account.late += 1 }
             return []
@@ -16,19 +17,21 @@ extension LaneState {
         let outcome = token < firstToken ? outcome.withoutTimes : outcome
         var effects: [Effect] = []
         if outcome.events.isEmpty {
-            apply(outcome.batch, to: waiting, at: now, &effects)
+            apply(outcome.batch, to: waiting, answers[waiting.batch], answers, at: now, &effects)
             if outcome.batch.isSettled { noteSuccess(&effects) }
         } else {
-            applyEach(outcome, to: waiting, at: now, &effects)
+            applyEach(outcome, to: waiting, answers, at: now, &effects)
         }
         // The pause begins last, since a failure during a pause does not count, but this one does.
         if case .retry(_, let after?) = outcome.batch { pause(for: after, at: now) }
-        return effects + goOnLeaving()
+        return effects + continueClosing(answers)
     }
 
     /// Applies an outcome in which some events have an outcome of their own. The other events are the rest, which is treated like any
     /// batch.
-    private mutating func applyEach(_ outcome: BatchOutcome, to waiting: Waiting, at now: Instant, _ effects: inout [Effect]) {
+    private mutating func applyEach(
+        _ outcome: BatchOutcome, to waiting: Waiting, _ answers: ConsentAnswers, at now: Instant, _ effects: inout [Effect]
+    ) {
         // Events with the same outcome continue together, in their order in the batch. A refusal of the rest is not a refusal of each of
         // its events, so the rest never joins events that were refused individually.
         var groups: [(outcome: Outcome, isRefusedRest: Bool, indices: [Int])] = []
@@ -44,16 +47,17 @@ extension LaneState {
         }
         for group in groups.reversed() {
             var part = waiting
-            if groups.count > 1 { part = waiting.part(group.indices) }
+            var answer = answers[waiting.batch]
+            if groups.count > 1 { (part, answer) = (waiting.part(group.indices), answer.part(group.indices)) }
             if outcome.batch.isClosed, !group.outcome.isSettled {
                 // The lane closes below and treats this part like the events that wait.
                 if case .unknown = group.outcome { part.mayHaveArrived = true }
-                queue.prepend(part)
+                if let rest = rest(of: part, answer) { queue.prepend(rest) }
             } else {
-                apply(group.outcome, to: part, isVerdictOnEvents: !group.isRefusedRest, at: now, &effects)
+                apply(group.outcome, to: part, answer, answers, isVerdictOnEvents: !group.isRefusedRest, at: now, &effects)
             }
         }
-        if case .closed(let answer) = outcome.batch { effects += leave(answer) }
+        if case .closed(let answer) = outcome.batch { effects += closeAfterDeliveries(answer, answers) }
         if groups.allSatisfy(\.outcome.isSettled), outcome.batch.isSettled { noteSuccess(&effects) }
     }
 
@@ -86,15 +90,16 @@ extension LaneState {
 
     /// `isVerdictOnEvents` says that a rejection concerns these very events, so that halving is not necessary.
     private mutating func apply(
-        _ outcome: Outcome, to waiting: Waiting, isVerdictOnEvents: Bool = false, at now: Instant, _ effects: inout [Effect]
+        _ outcome: Outcome, to waiting: Waiting, _ consent: SecondCheck.Answer, _ answers: ConsentAnswers,
+        isVerdictOnEvents: Bool = false, at now: Instant, _ effects: inout [Effect]
     ) {
         if case .delivered = outcome {
             noteDelivery(of: waiting.batch, at: now)
             return settle(waiting, .delivered)
         }
         // Events that the provider did not take must not wait again if their subject has refused meanwhile.
-        guard let waiting = rest(of: waiting) else {
-            if case .closed(let answer) = outcome { effects += leave(answer) }
+        guard let waiting = rest(of: waiting, consent) else {
+            if case .closed(let answer) = outcome { effects += closeAfterDeliveries(answer, answers) }
             return
         }
         switch outcome {
@@ -115,7 +120,7 @@ extension LaneState {
             again(waiting, answer: answer, after: plan.retry.most, forever: true, at: now, effects: &effects)
         case .closed(let answer):
             queue.prepend(waiting)
-            effects += leave(answer)
+            effects += closeAfterDeliveries(answer, answers)
         }
     }
 
@@ -184,7 +189,7 @@ extension Outcome {
     }
 
     fileprivate var isRejected: Bool { if case .rejected = self { true } else { false } }
-    fileprivate var isClosed: Bool { if case .closed = self { true } else { false } }
+    var isClosed: Bool { if case .closed = self { true } else { false } }
 
     fileprivate var withoutTime: Outcome {
         if case .retry(let answer, _?) = self { return .retry(answer, after: nil) }

@@ -17,7 +17,7 @@ extension LaneState {
     mutating func lookForAged(at now: Instant) {
         ageDue = nil
         guard retention.shortest != nil else { return }
-        sweepMemory(broom(nil, at: now), at: now)
+        sweepMemory(checkedBy: nil, at: now)
         guard canStore else { return }
         if sweeping == nil {
             sweeping = Sweeping(row: backlog.position, swept: Swept(), done: [])
@@ -44,7 +44,8 @@ extension LaneState {
         ageDue = ageDue.map { min($0, at) } ?? at
     }
 
-    func broom(_ check: SecondCheck?, at now: Instant) -> RetentionSweep { RetentionSweep(check, retention, now: wall(now)) }
+    /// A sweep that looks only for events that are too old.
+    func ageSweep(at now: Instant) -> RetentionSweep { RetentionSweep(nil, retention, now: wall(now)) }
 
-    private func wall(_ now: Instant) -> Int64 { epoch + now.nanoseconds }
+    func wall(_ now: Instant) -> Int64 { epoch + now.nanoseconds }
 }

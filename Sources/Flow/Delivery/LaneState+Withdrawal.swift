@@ -13,7 +13,7 @@ public struct Swept: Sendable, Equatable {
     public var events = 0
     public var bytes = 0
     /// The number of events that were in flight when the sweep began. They may have been delivered.
-    public var inHands = 0
+    public var inFlight = 0
     /// True if the sweep did not finish, so that something may be left.
     public var isCut = false
     /// True if events may still come back from the provider, or are on their way to the dead letters.
@@ -37,13 +37,13 @@ extension LaneState {
         var isForWithdrawal: Bool { !done.isEmpty }
     }
 
-    mutating func sweep(at now: Instant, done: @escaping @Sendable (Swept) -> Void) -> [Effect] {
-        guard let check else { return [.swept(Swept(), [done])] }
+    mutating func sweep(_ answers: ConsentAnswers, at now: Instant, done: @escaping @Sendable (Swept) -> Void) -> [Effect] {
+        guard checksConsent else { return [.swept(Swept(), [done])] }
         var swept = sweeping?.swept ?? Swept()
-        swept.inHands = refusedInHands
-        sweepMemory(broom(check, at: now), at: now)
+        swept.inFlight = refusedInFlight(answers)
+        sweepMemory(checkedBy: answers, at: now)
         guard canStore else {
-            swept = told(swept)
+            swept = report(of: swept, answers)
             swept.isCut = isDurable
             return [.swept(swept, [done])]
         }
@@ -52,14 +52,14 @@ extension LaneState {
     }
 
     /// The number of events in flight that may not be delivered any more.
-    var refusedInHands: Int {
+    func refusedInFlight(_ answers: ConsentAnswers) -> Int {
         inFlight.values.reduce(0) { count, waiting in
-            if case .refused(let indices)? = check?.check(waiting.batch) { count + indices.count } else { count }
+            if case .refused(let indices) = answers[waiting.batch] { count + indices.count } else { count }
         }
     }
 
     /// Records that the store has swept some rows. `rows.next` is the row after which it continues, or nil if there are no more rows.
-    mutating func swept(_ rows: SpoolSwept, at now: Instant) -> [Effect] {
+    mutating func rowsSwept(_ rows: SpoolSwept, _ answers: ConsentAnswers, at now: Instant) -> [Effect] {
         var effects: [Effect] = []
         hasSwept(&effects)
         guard var sweeping else { return effects }
@@ -82,7 +82,7 @@ extension LaneState {
             return effects
         }
         // During the sweep, rows may have come back from disk or may have been on their way to it.
-        sweepMemory(broom(sweeping.isForWithdrawal ? check : nil, at: now), at: now)
+        sweepMemory(checkedBy: sweeping.isForWithdrawal ? answers : nil, at: now)
         sweeping.row = nil
         tidyAt = now
         self.sweeping = sweeping
@@ -90,76 +90,81 @@ extension LaneState {
     }
 
     /// Ends the sweep when neither the file nor its log contains a destroyed event.
-    mutating func finishSweep() -> [Effect] {
+    mutating func finishSweep(_ answers: ConsentAnswers) -> [Effect] {
         guard let sweeping, sweeping.row == nil, sweeping.isStored || !backlog.hasWork else { return [] }
         self.sweeping = nil
-        return sweeping.isForWithdrawal ? [.swept(told(sweeping.swept), sweeping.done)] : []
+        return sweeping.isForWithdrawal ? [.swept(report(of: sweeping.swept, answers), sweeping.done)] : []
     }
 
     /// Adds the events that were destroyed in memory, or on their way, since the last report.
-    mutating func told(_ swept: Swept) -> Swept {
+    mutating func report(of swept: Swept, _ answers: ConsentAnswers) -> Swept {
         var whole = swept
-        whole.events += untold.events
-        whole.bytes += untold.bytes
-        whole.isLoose = whole.isLoose || refusedInHands > 0 || isBurying
-        untold = Swept()
+        whole.events += unreported.events
+        whole.bytes += unreported.bytes
+        whole.isLoose = whole.isLoose || refusedInFlight(answers) > 0 || isBurying
+        unreported = Swept()
         return whole
     }
 
     /// Returns the part of a batch that may continue to wait, or nil if there is none. Events whose subject has refused are destroyed.
-    mutating func rest(of waiting: Waiting) -> Waiting? {
-        guard let finds = RetentionSweep(check).finds(in: waiting.batch), !finds.isEmpty else { return waiting }
-        return destroy(finds, of: waiting)
+    mutating func rest(of waiting: Waiting, _ answer: SecondCheck.Answer) -> Waiting? {
+        guard case .refused(let refused) = answer else { return waiting }
+        var found = RetentionSweep.Finds()
+        found.refused = refused
+        return destroy(found, of: waiting)
     }
 
-    mutating func sweepMemory(_ broom: RetentionSweep, at now: Instant) {
+    /// Destroys events in memory that are too old, or that the answers refuse.
+    mutating func sweepMemory(checkedBy answers: ConsentAnswers?, at now: Instant) {
+        let sweep = ageSweep(at: now)
+        func find(in batch: Batch) -> RetentionSweep.Finds? { sweep.finds(in: batch, answer: answers?[batch] ?? .pass) }
         sealAssembly(at: now, always: true)
         if isDurable { sealGathered(at: now, always: true) }
         for waiting in inFlight.values {
-            guard let finds = broom.finds(in: waiting.batch) else { continue }
-            noteDue(finds.aged.isEmpty ? finds.due : .min, at: now)
+            guard let found = find(in: waiting.batch) else { continue }
+            noteDue(found.aged.isEmpty ? found.due : .min, at: now)
             // A refused event in flight never waits again, whatever its outcome is, so it need not stay on disk.
-            if !finds.refused.isEmpty, let share = waiting.part(finds.refused).share { backlog.release(share) }
+            if !found.refused.isEmpty, let share = waiting.part(found.refused).share { backlog.release(share) }
         }
         for waiting in queue.removeAll() {
-            guard let finds = broom.finds(in: waiting.batch) else {
+            guard let found = find(in: waiting.batch) else {
                 queue.append(waiting)
                 continue
             }
-            noteDue(finds.due, at: now)
-            if let left = finds.isEmpty ? waiting : destroy(finds, of: waiting) { queue.append(left) }
+            noteDue(found.due, at: now)
+            if let left = found.isEmpty ? waiting : destroy(found, of: waiting) { queue.append(left) }
         }
         for burial in letters.removeAll() {
             var burial = burial
-            if let finds = broom.finds(in: burial.batch) {
-                noteDue(finds.due, at: now)
-                guard let left = finds.isEmpty ? burial.waiting : destroy(finds, of: burial.waiting) else { continue }
+            if let found = find(in: burial.batch) {
+                noteDue(found.due, at: now)
+                guard let left = found.isEmpty ? burial.waiting : destroy(found, of: burial.waiting) else { continue }
                 burial.waiting = left
             }
             letters.append(burial)
         }
-        let (gone, due) = backlog.sweep(broom, at: now)
+        let (gone, due) = backlog.sweep(at: now, find)
         noteDue(due, at: now)
         for (batch, isRefused) in gone {
-            if isRefused { tellLater(batch) }
+            if isRefused { reportLater(batch) }
             settle(batch, isRefused ? .withdrawn : .aged)
         }
     }
 
     /// Destroys these events of a batch. Returns the rest, or nil if nothing is left.
-    mutating func destroy(_ finds: RetentionSweep.Finds, of waiting: Waiting) -> Waiting? {
-        if !finds.refused.isEmpty {
-            let refused = waiting.part(finds.refused)
-            tellLater(refused.batch)
+    mutating func destroy(_ found: RetentionSweep.Finds, of waiting: Waiting) -> Waiting? {
+        if !found.refused.isEmpty {
+            let refused = waiting.part(found.refused)
+            reportLater(refused.batch)
             settle(refused, .withdrawn)
         }
-        if !finds.aged.isEmpty { settle(waiting.part(finds.aged), .aged) }
-        let left = finds.left(of: waiting.batch.count)
+        if !found.aged.isEmpty { settle(waiting.part(found.aged), .aged) }
+        let left = found.left(of: waiting.batch.count)
         return left.isEmpty ? nil : waiting.part(left)
     }
 
-    private mutating func tellLater(_ batch: Batch) {
-        untold.events += batch.count
-        untold.bytes += batch.bytes.count
+    private mutating func reportLater(_ batch: Batch) {
+        unreported.events += batch.count
+        unreported.bytes += batch.bytes.count
     }
 }

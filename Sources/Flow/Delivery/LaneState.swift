@@ -1,6 +1,6 @@
-// The state of a lane as a value. Callers report what happens, and it returns what is to be done next. It starts no thread, reads no clock
-// and performs no input or output, so that tests can check every order of events as a table. The only object that it calls is the second
-// check, which takes its own lock. `Lane` carries out what this value decides.
+// The state of a lane as a value. Callers report what happens, and it returns what is to be done next. It starts no thread, reads no clock,
+// takes no lock and calls no one, so that tests can check every order of events as a table. `Lane` carries out what this value decides. It
+// also asks the second check, and hands the answers in as a value (`ConsentAnswers`).
 //
 //   open ──drain──► draining ──all settled──► flushing ──flushed──► ended
 //     │               │                          │                    ▲
@@ -22,6 +22,8 @@ struct LaneState: ~Copyable {
     /// The next task of the lane's thread.
     enum Step {
         case deliver(token: UInt64, Batch, attempt: Int)
+        /// Ask the second check about these batches, and call `next` again with the answers.
+        case ask([Batch])
         /// Keep these events as dead letters. Either the module cannot take them, or an earlier attempt to keep them failed.
         case bury([Effect])
         /// Wait until something happens, or until this time if it is not nil.
@@ -87,22 +89,24 @@ struct LaneState: ~Copyable {
     }
 
     var phase = Phase.open
+    /// True if the lane delivers.
+    var isRunning: Bool { phase == .open || phase == .draining }
     var account: LaneAccount
     /// The answer with which the lane is failing. It is nil while the lane works.
     var failure: Answer?
     /// True if the destination went away. The events that were left could not be delivered.
     var isClosedByProvider = false
     /// The provider's answer that its destination is gone, while deliveries are still in flight. The lane ends after them.
-    var leaving: Answer?
+    var closingAnswer: Answer?
     /// The number of bytes of events in memory that are neither settled nor given up.
     var heldBytes = 0
 
     /// True if events that were given up are not yet in the dead-letter file.
     var isBurying: Bool { unburied > 0 }
     /// The number of threads that are carrying out effects.
-    var telling = 0
+    var carryingOut = 0
     /// True if every event has its fate, all effects are carried out, and the provider is closed or was given up.
-    var isOver: Bool { (isProviderClosed || givenUpFor != nil) && !isBurying && telling == 0 && (!isDurable || isStoreClosed) }
+    var isOver: Bool { (isProviderClosed || givenUpFor != nil) && !isBurying && carryingOut == 0 && (!isDurable || isStoreClosed) }
     var isProviderClosed = false
     /// The reason why the lane was given up before its provider had everything.
     var givenUpFor: Answer?
@@ -187,24 +191,24 @@ struct LaneState: ~Copyable {
     var tidyAt: Instant?
     /// The number of bytes of the oldest events on disk that must be dropped.
     var toDrop = 0
-    /// The second check at hand-over. It is nil if no ledger is kept.
-    let check: SecondCheck?
+    /// True if waiting events are checked for consent again. It is false if no ledger is kept.
+    let checksConsent: Bool
     var sweeping: Sweeping?
     /// The maximum age of events by route number, in addition to the plan's limit for all events.
     var routeRetention: [UInt16: Int64] = [:]
     /// The time of the next search for events that are too old. It is nil if no such search is needed.
     var ageDue: Instant?
     /// Events that were destroyed since the last sweep was reported.
-    var untold = Swept()
+    var unreported = Swept()
     /// Nanoseconds since 1970 at instant 0. It converts the time of a first attempt.
     let epoch: Int64
 
     /// `contents` is what the lane's spool holds. It is nil if the lane has no spool.
     init(
         _ plan: DeliveryPlan, concurrency: Int, routes: Int, random: RandomSource, contents: SpoolContents? = nil, epoch: Int64 = 0,
-        check: SecondCheck? = nil
+        checksConsent: Bool = false
     ) {
-        self.check = check
+        self.checksConsent = checksConsent
         isDurable = contents != nil
         backlog = Backlog(plan.batch, contents ?? SpoolContents())
         self.epoch = epoch
@@ -232,7 +236,7 @@ struct LaneState: ~Copyable {
         assembly.limits = plan.batch
         backlog.adopt(plan.batch)
         guard isNewProvider else { return }
-        leaving = nil
+        closingAnswer = nil
         isBreakerOpen = false
         breakerUntil = nil
         pausedUntil = nil
@@ -343,8 +347,11 @@ struct LaneState: ~Copyable {
 
     // MARK: - What to do next
 
-    /// Returns the next step. Only the lane's thread calls this, so at that moment it is in no call of the provider.
-    mutating func next(at now: Instant) -> Step {
+    /// Returns the next step. Only the lane's thread calls this, so at that moment it is in no call of the provider. `version` is the present
+    /// version of consent, and nil if the lane has no second check. A batch is handed over only with an answer of this version.
+    mutating func next(
+        at now: Instant, _ answers: ConsentAnswers = ConsentAnswers(), consentIs version: SecondCheck.Version? = nil
+    ) -> Step {
         calling = nil
         switch phase {
         case .ended:
@@ -354,7 +361,7 @@ struct LaneState: ~Copyable {
         case .flushing, .stopped: return .wait(until: nil)
         case .open, .draining: break
         }
-        if leaving != nil { return .wait(until: nil) }
+        if closingAnswer != nil { return .wait(until: nil) }
         if let due = ageDue, due <= now { lookForAged(at: now) }
         sealWhatIsDue(at: now, always: phase == .draining)
         if !letters.isEmpty {
@@ -362,17 +369,20 @@ struct LaneState: ~Copyable {
             return .wait(until: ageDue.map { min($0, again) } ?? again)
         }
         while let index = firstReady(at: now) {
-            var waiting = queue.remove(at: index)
-            if isOverLimits(waiting.batch) {
-                halve(waiting)
+            let batch = queue[index].batch
+            if isOverLimits(batch) {
+                halve(queue.remove(at: index))
                 continue
             }
-            if let refusal = tooLarge(waiting.batch) {
+            if let refusal = tooLarge(batch) {
                 var effects: [Effect] = []
-                bury(waiting, fate: .rejected, answer: refusal, effects: &effects)
+                bury(queue.remove(at: index), fate: .rejected, answer: refusal, effects: &effects)
                 return .bury(effects)
             }
-            guard stillMay(&waiting, at: now) else { continue }
+            let open = unchecked([batch], answers, consentIs: version)
+            guard open.isEmpty else { return .ask(open) }
+            var waiting = queue.remove(at: index)
+            guard passesSecondCheck(&waiting, answers, at: now) else { continue }
             waiting.attempts += 1
             waiting.firstTried = waiting.firstTried ?? now
             waiting.due = due(from: now)
@@ -393,17 +403,15 @@ struct LaneState: ~Copyable {
     /// The pause before the second check is repeated when it cannot decide.
     private static let unreadablePause = Duration.seconds(1)
 
-    /// Makes the second check and destroys events that may not be delivered any more or are too old. It returns false if nothing is left to
-    /// hand over now. The check and the hand-over happen under one lock, so that another thread sees a batch either in flight or before its
-    /// check.
-    private mutating func stillMay(_ waiting: inout Waiting, at now: Instant) -> Bool {
-        guard let finds = broom(check, at: now).finds(in: waiting.batch) else {
+    /// Destroys events that may not be delivered any more or are too old. It returns false if nothing is left to hand over now.
+    private mutating func passesSecondCheck(_ waiting: inout Waiting, _ answers: ConsentAnswers, at now: Instant) -> Bool {
+        guard let found = ageSweep(at: now).finds(in: waiting.batch, answer: answers[waiting.batch]) else {
             waiting.notBefore = now + LaneState.unreadablePause
             queue.prepend(waiting)
             return false
         }
-        if finds.isEmpty { return true }
-        guard let left = destroy(finds, of: waiting) else { return false }
+        if found.isEmpty { return true }
+        guard let left = destroy(found, of: waiting) else { return false }
         waiting = left
         return true
     }

@@ -143,7 +143,7 @@ final class World {
         drainLanes()
         for lane in life.lanes where !lane.state.isOver {
             letGoOfAll(lane)
-            try carryOut(lane.state.giveUp(Answer("time is up")), lane)
+            try carryOut(lane.perform(.giveUp(Answer("time is up")), at: instant), lane)
         }
     }
 

@@ -103,7 +103,7 @@ extension World {
             let event = events[number]
             try require(event.arrivals <= 1 + event.excuses, "event \(number) came \(event.arrivals) times, with \(event.excuses) excuses")
         }
-        let effects = life.state.completed(token, delivery.outcome, at: instant)
+        let effects = try perform(.completed(token, delivery.outcome))
         try carryOut(effects, wakes: plant != .sleep)
     }
 }
