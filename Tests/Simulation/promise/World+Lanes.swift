@@ -4,6 +4,7 @@ import Plans
 import Platform
 
 @testable import Admission
+@testable import ConsentGate
 @testable import Delivery
 @testable import Spool
 
