@@ -140,8 +140,27 @@ private final class Subjects {
         #expect(try letters.sweep(subjects.check, RunNames(["a", "b"])).events == 2)
     }
 
+    @Test("counts a refused event once, however often the letters that it came with could not be kept")
+    func heldLetters() throws {
+        let path = FileManager.default.temporaryDirectory.path + "/switchyard-\(UUID().uuidString).sqlite"
+        defer { for companion in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + companion) } }
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let letters = DeadLetters(path: path, clock: .system) { _ in }
+        letters.guarded(by: subjects.check)
+        subjects.withdraw(1)
+        func bury() -> Int {
+            letters.bury(
+                Batch(parcel(["1", "22"])), provider: "out", routes: ["a"], reason: .rejected, Answer("no"), attempts: 1, isLost: false
+            ).lost
+        }
+        #expect(bury() == 1 && bury() == 1, "the lane holds them")
+        try FileManager.default.removeItem(atPath: path)
+        #expect(bury() == 0)
+        #expect(try letters.sweep(subjects.check, RunNames(["a", "b"])).events == 1)
+    }
+
     @Test("reports events that were destroyed at their hand-over, once")
-    func untold() {
+    func reportedOnce() {
         let bench = Bench(plan(events: 1), check: subjects.check)
         bench.take(["a", "bb"], at: 0)
         subjects.withdraw(1)
@@ -225,7 +244,7 @@ private final class Subjects {
     }
 
     @Test("leaves no events on disk that are in flight, or that were read and wait for their batch to fill")
-    func inHands() {
+    func inFlight() {
         let store = MemoryStore()
         let bench = Bench(durable(), contents: store.contents, check: subjects.check)
         bench.take(["a", "bb"], at: 0)
