@@ -390,7 +390,7 @@ struct DurableStateTests {
     }
 
     @Test("ends the report of a full disk when new rows could be stored, and not when rows could be removed")
-    func toldOnce() {
+    func reportedOnce() {
         let desk = Desk(durable(events: 1))
         _ = desk.take(["a"])
         desk.settle()

@@ -169,10 +169,10 @@ final class Bench {
     var laneAccount: LaneAccount { state.account }
     var heldBytes: Int { state.heldBytes }
     var isOver: Bool { state.isOver }
-    var isBreakerOpen: Bool { state.isBreakerOpen }
+    var isBreakerOpen: Bool { state.health.isBreakerOpen }
     func mustWait(for bytes: Int) -> Bool { state.mustWait(for: bytes) }
     func needsAttention(at time: Int64) -> Bool { state.needsAttention(at: instant(time)) }
-    func hasRoom(for bytes: Int) -> Bool { state.hasRoom(for: bytes) }
+    func hasSpace(for bytes: Int) -> Bool { state.hasSpace(for: bytes) }
     func giveUp(_ message: String) -> [String] { describe(perform(.giveUp(Answer(message)))) }
 
     /// Returns the account as one line.

@@ -36,6 +36,7 @@ extension SecondCheck.Answer {
     /// Returns the answer for the part of the batch that has only these events.
     func part(_ indices: [Int]) -> SecondCheck.Answer {
         guard case .refused(let refused) = self else { return self }
+        assert(zip(indices, indices.dropFirst()).allSatisfy(<), "the events of a part are not in their order")
         let all = Set(refused)
         let part = indices.indices.filter { all.contains(indices[$0]) }
         return part.isEmpty ? .pass : .refused(part)

@@ -1,5 +1,5 @@
-// How a lane changes its state, and how it asks the second check about consent. The second check takes locks of its own, reads the clock and
-// may write a message. So the lane asks it while it does not hold its own lock, and hands the answers to the state as a value.
+// How a lane changes its state, and how it asks the second check about consent. The second check takes locks of its own, reads the clock
+// and may write a message. So the lane asks it while it does not hold its own lock, and hands the answers to the state as a value.
 //
 // Between asking and entering the state, a withdrawal can come. Its thread W does three things in this order: it changes the records and
 // the bans, which raises the version of consent; it takes the lock of every lane, to count the refused events in flight; it acknowledges

@@ -1,7 +1,7 @@
-// The queue of one provider and the threads that serve it: one delivers (`Lane+Delivery.swift`), one uses the store (`Lane+Store.swift`), and
-// one watches deadlines (`Lane+Deadlines.swift`). `LaneState` decides what happens next; this class holds the lock, reads the clock, asks
-// the second check and carries the decisions out. A slow or failing lane delays no other lane, unless its queue is full and its plan makes
-// the source wait.
+// The queue of one provider and the threads that serve it: one delivers (`Lane+Delivery.swift`), one uses the store (`Lane+Store.swift`),
+// and one watches deadlines (`Lane+Deadlines.swift`). `LaneState` decides what happens next; this class holds the lock, reads the clock,
+// asks the second check and carries the decisions out. A slow or failing lane delays no other lane, unless its queue is full and its plan
+// makes the source wait.
 
 public import Admission
 public import ConsentGate
@@ -156,10 +156,10 @@ public final class Lane: Sendable {
     /// The events that were taken so far and their fates.
     public var account: LaneAccount { state.withLock { $0.account } }
     /// The answer with which the lane is failing at the moment.
-    public var failure: Answer? { state.withLock { $0.failure } }
+    public var failure: Answer? { state.withLock { $0.health.failure } }
 
     /// True if the destination went away.
-    public var isClosedByProvider: Bool { state.withLock { $0.isClosedByProvider } }
+    public var isClosedByProvider: Bool { state.withLock { $0.ending.isClosedByProvider } }
 
     /// True if events that are left when the run ends wait on disk for the next run.
     public var isDurable: Bool { store != nil }
@@ -194,7 +194,7 @@ public final class Lane: Sendable {
     /// Waits until the provider is closed, but not longer than the deadline. A stuck provider never closes.
     public func waitForClose(until deadline: Instant) {
         state.waitUntilReady { state -> Readiness<Void> in
-            state.isProviderClosed || clock.now() >= deadline ? .ready(()) : .notBefore(deadline)
+            state.ending.isProviderClosed || clock.now() >= deadline ? .ready(()) : .notBefore(deadline)
         }
     }
 

@@ -56,42 +56,43 @@ extension LaneState {
 
     /// Returns the number of events in flight that may not be delivered any more.
     func refusedInFlight(_ answers: ConsentAnswers, consentIs version: SecondCheck.Version?) -> Reply<Int> {
-        let open = unchecked(inFlight.values.map(\.batch), answers, consentIs: version)
+        let open = unchecked(deliveries.batches, answers, consentIs: version)
         return open.isEmpty ? .done(refusedInFlight(answers)) : .ask(open)
     }
 
     /// Returns the batches without an answer of this version.
     func unchecked(_ batches: [Batch], _ answers: ConsentAnswers, consentIs version: SecondCheck.Version?) -> [Batch] {
-        checksConsent ? batches.filter { !answers.has($0, at: version) } : []
+        withdrawals.checksConsent ? batches.filter { !answers.has($0, at: version) } : []
     }
 
     /// Returns the batches whose consent the act needs.
     private mutating func concerned(by act: Act, at now: Instant) -> [Batch] {
-        guard checksConsent else { return [] }
+        guard withdrawals.checksConsent else { return [] }
         switch act {
         case .completed(let token, let outcome):
-            guard let waiting = inFlight[token] else { return [] }
+            guard let waiting = deliveries[token] else { return [] }
             if closes(token, outcome) { return allToEnd() }
             return outcome == BatchOutcome(.delivered) ? [] : [waiting.batch]
         case .expire:
-            let due = overdueTokens(at: now)
-            if closingAnswer != nil && due.count == inFlight.count || overdue(at: now) >= plan.abandon { return allToEnd() }
-            return due.map { inFlight[$0]!.batch }
-        case .destinationGone: return inFlight.isEmpty && isRunning ? allToEnd() : []
+            guard isRunning else { return [] }
+            let due = deliveries.pastDeadline(at: now)
+            let closes = ending.closingAnswer != nil && due.count == deliveries.count
+            return closes || deliveries.overdue(at: now) >= plan.abandon ? allToEnd() : due.compactMap { deliveries[$0]?.batch }
+        case .destinationGone: return deliveries.isEmpty && isRunning ? allToEnd() : []
         case .giveUp: return phase == .ended ? [] : allToEnd()
         case .stop(_, let isInDelivery): return isInDelivery && phase != .ended && phase != .stopped ? allToEnd() : []
         case .sweep: return allToSweep(at: now)
         case .rowsSwept(let rows):
-            guard let sweeping, sweeping.isForWithdrawal, sweeping.isAsked, rows.next == nil else { return [] }
+            guard let sweeping = withdrawals.sweeping, sweeping.isForWithdrawal, sweeping.isAsked, rows.next == nil else { return [] }
             return allToSweep(at: now)
-        case .tidied, .storeClosed: return sweeping == nil ? [] : inFlight.values.map(\.batch)
+        case .tidied, .storeClosed: return withdrawals.sweeping == nil ? [] : deliveries.batches
         }
     }
 
     /// Returns true if the lane closes when this delivery ends with this outcome.
     private func closes(_ token: UInt64, _ outcome: BatchOutcome) -> Bool {
-        guard isRunning, inFlight.count == 1 else { return false }
-        return closingAnswer != nil || outcome.batch.isClosed || outcome.events.values.contains(where: \.isClosed)
+        guard isRunning, deliveries.count == 1 else { return false }
+        return ending.closingAnswer != nil || outcome.batch.isClosed || outcome.events.values.contains(where: \.isClosed)
     }
 
     /// Returns the batches that the end of the lane settles or keeps.
@@ -109,6 +110,6 @@ extension LaneState {
 
     /// The batches in flight, in the queue and among the letters that could not be kept.
     private var batchesInMemory: [Batch] {
-        inFlight.values.map(\.batch) + (0..<queue.count).map { queue[$0].batch } + (0..<letters.count).map { letters[$0].batch }
+        deliveries.batches + (0..<queue.count).map { queue[$0].batch } + (0..<letters.held.count).map { letters.held[$0].batch }
     }
 }

@@ -22,39 +22,26 @@ public struct Swept: Sendable, Equatable {
 }
 
 extension LaneState {
-    /// A sweep of the disk that is under way.
-    struct Sweeping {
-        /// The row up to which the sweep is done. It is nil if all rows are done and the destroyed events still have to leave the disk.
-        var row: Int64?
-        var swept: Swept
-        var done: [@Sendable (Swept) -> Void]
-        /// True if the store was asked since this sweep began. An answer to an earlier request says nothing about this sweep.
-        var isAsked = false
-        /// True if the rows are done and the records of that time are committed. The sweep does not wait for later records, which belong to
-        /// other events.
-        var isStored = false
-        /// True if a caller waits for the sweep. Nobody waits for a sweep that looks only for old events.
-        var isForWithdrawal: Bool { !done.isEmpty }
-    }
-
     mutating func sweep(_ answers: ConsentAnswers, at now: Instant, done: @escaping @Sendable (Swept) -> Void) -> [Effect] {
-        guard checksConsent else { return [.swept(Swept(), [done])] }
-        var swept = sweeping?.swept ?? Swept()
+        guard withdrawals.checksConsent else { return [.swept(Swept(), [done])] }
+        let earlier = withdrawals.sweeping
+        var swept = earlier?.swept ?? Swept()
         swept.inFlight = refusedInFlight(answers)
         sweepMemory(checkedBy: answers, at: now)
-        guard canStore else {
+        guard storeHealth.canStore else {
             swept = report(of: swept, answers)
             swept.isCut = isDurable
             return [.swept(swept, [done])]
         }
-        sweeping = Sweeping(row: backlog.position, swept: swept, done: (sweeping?.done ?? []) + [done])
+        withdrawals.sweeping = WithdrawalWork.Sweeping(
+            progress: .row(backlog.position), swept: swept, done: (earlier?.done ?? []) + [done])
         return []
     }
 
     /// The number of events in flight that may not be delivered any more.
     func refusedInFlight(_ answers: ConsentAnswers) -> Int {
-        inFlight.values.reduce(0) { count, waiting in
-            if case .refused(let indices) = answers[waiting.batch] { count + indices.count } else { count }
+        deliveries.batches.reduce(0) { count, batch in
+            if case .refused(let indices) = answers[batch] { count + indices.count } else { count }
         }
     }
 
@@ -62,7 +49,7 @@ extension LaneState {
     mutating func rowsSwept(_ rows: SpoolSwept, _ answers: ConsentAnswers, at now: Instant) -> [Effect] {
         var effects: [Effect] = []
         hasSwept(&effects)
-        guard var sweeping else { return effects }
+        guard var sweeping = withdrawals.sweeping else { return effects }
         for (route, count) in rows.routes {
             account.settle(route, fate: .withdrawn, count: count)
             sweeping.swept.events += count
@@ -70,40 +57,37 @@ extension LaneState {
         for (route, count) in rows.aged { account.settle(route, fate: .aged, count: count) }
         sweeping.swept.bytes += rows.bytes
         backlog.lose(SpoolLoss(routes: rows.routes.merging(rows.aged, uniquingKeysWith: +), bytes: rows.bytes + rows.agedBytes, words: ""))
-        noteDue(rows.due, at: now)
-        isUntidy = true
+        ages.noteDue(rows.due, at: now)
+        if tidying == .clean { tidying = .untidy }
         guard sweeping.isAsked else {
-            self.sweeping = sweeping
+            withdrawals.sweeping = sweeping
             return effects
         }
         if let next = rows.next {
-            sweeping.row = next
-            self.sweeping = sweeping
+            sweeping.progress = .row(next)
+            withdrawals.sweeping = sweeping
             return effects
         }
         // During the sweep, rows may have come back from disk or may have been on their way to it.
         sweepMemory(checkedBy: sweeping.isForWithdrawal ? answers : nil, at: now)
-        sweeping.row = nil
-        tidyAt = now
-        self.sweeping = sweeping
+        sweeping.progress = .committing
+        tidying = .due(now)
+        withdrawals.sweeping = sweeping
         return effects
     }
 
     /// Ends the sweep when neither the file nor its log contains a destroyed event.
     mutating func finishSweep(_ answers: ConsentAnswers) -> [Effect] {
-        guard let sweeping, sweeping.row == nil, sweeping.isStored || !backlog.hasWork else { return [] }
-        self.sweeping = nil
+        guard let sweeping = withdrawals.sweeping, sweeping.progress == .stored || sweeping.row == nil && !backlog.hasWork else {
+            return []
+        }
+        withdrawals.sweeping = nil
         return sweeping.isForWithdrawal ? [.swept(report(of: sweeping.swept, answers), sweeping.done)] : []
     }
 
-    /// Adds the events that were destroyed in memory, or on their way, since the last report.
+    /// Adds what was destroyed since the last report.
     mutating func report(of swept: Swept, _ answers: ConsentAnswers) -> Swept {
-        var whole = swept
-        whole.events += unreported.events
-        whole.bytes += unreported.bytes
-        whole.isLoose = whole.isLoose || refusedInFlight(answers) > 0 || isBurying
-        unreported = Swept()
-        return whole
+        withdrawals.report(of: swept, isLoose: refusedInFlight(answers) > 0 || letters.count > 0)
     }
 
     /// Returns the part of a batch that may continue to wait, or nil if there is none. Events whose subject has refused are destroyed.
@@ -116,13 +100,13 @@ extension LaneState {
 
     /// Destroys events in memory that are too old, or that the answers refuse.
     mutating func sweepMemory(checkedBy answers: ConsentAnswers?, at now: Instant) {
-        let sweep = ageSweep(at: now)
+        let sweep = ages.sweep(at: now)
         func find(in batch: Batch) -> RetentionSweep.Finds? { sweep.finds(in: batch, answer: answers?[batch] ?? .pass) }
         sealAssembly(at: now, always: true)
         if isDurable { sealGathered(at: now, always: true) }
-        for waiting in inFlight.values {
+        for waiting in deliveries.inOrder {
             guard let found = find(in: waiting.batch) else { continue }
-            noteDue(found.aged.isEmpty ? found.due : .min, at: now)
+            ages.noteDue(found.aged.isEmpty ? found.due : .min, at: now)
             // A refused event in flight never waits again, whatever its outcome is, so it need not stay on disk.
             if !found.refused.isEmpty, let share = waiting.part(found.refused).share { backlog.release(share) }
         }
@@ -131,22 +115,23 @@ extension LaneState {
                 queue.append(waiting)
                 continue
             }
-            noteDue(found.due, at: now)
+            ages.noteDue(found.due, at: now)
             if let left = found.isEmpty ? waiting : destroy(found, of: waiting) { queue.append(left) }
         }
-        for burial in letters.removeAll() {
-            var burial = burial
+        var held: [Burial] = []
+        for var burial in letters.takeHeld() {
             if let found = find(in: burial.batch) {
-                noteDue(found.due, at: now)
+                ages.noteDue(found.due, at: now)
                 guard let left = found.isEmpty ? burial.waiting : destroy(found, of: burial.waiting) else { continue }
                 burial.waiting = left
             }
-            letters.append(burial)
+            held.append(burial)
         }
+        letters.keepHolding(held)
         let (gone, due) = backlog.sweep(at: now, find)
-        noteDue(due, at: now)
+        ages.noteDue(due, at: now)
         for (batch, isRefused) in gone {
-            if isRefused { reportLater(batch) }
+            if isRefused { withdrawals.noteDestroyed(batch) }
             settle(batch, isRefused ? .withdrawn : .aged)
         }
     }
@@ -155,16 +140,11 @@ extension LaneState {
     mutating func destroy(_ found: RetentionSweep.Finds, of waiting: Waiting) -> Waiting? {
         if !found.refused.isEmpty {
             let refused = waiting.part(found.refused)
-            reportLater(refused.batch)
+            withdrawals.noteDestroyed(refused.batch)
             settle(refused, .withdrawn)
         }
         if !found.aged.isEmpty { settle(waiting.part(found.aged), .aged) }
         let left = found.left(of: waiting.batch.count)
         return left.isEmpty ? nil : waiting.part(left)
-    }
-
-    private mutating func reportLater(_ batch: Batch) {
-        unreported.events += batch.count
-        unreported.bytes += batch.bytes.count
     }
 }

@@ -524,6 +524,6 @@ final class World {
         let owed = events.indices.filter { events[$0].isOwed }
         return "\(life.state.phase), held \(life.state.heldBytes), owed \(owed.prefix(20)), stored \(store.events.prefix(20)), in flight "
             + "\(life.deliveries.count), burials \(life.burials.count), queue \(life.state.queue.count), unstored \(life.state.backlog.unstoredBytes), "
-            + "away \(life.state.backlog.awayBytes), source \(parcel == nil ? "free" : "blocked"), fault \(life.state.storeFault?.description ?? "none")"
+            + "away \(life.state.backlog.awayBytes), source \(parcel == nil ? "free" : "blocked"), fault \(life.state.storeHealth.fault?.description ?? "none")"
     }
 }
