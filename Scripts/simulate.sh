@@ -34,7 +34,7 @@ alive() { # program, plants ...
     done
 }
 alive simulate loss twice sleep
-alive promise unchecked retries revive resume early letters settle fields
+alive promise unchecked stale retries revive resume early letters settle fields
 echo "switchyard: the simulations found the planted bugs; now $seeds seeds of lanes"
 "$programs/simulate" --seeds "$seeds" --jobs "$(nproc)"
 echo "switchyard: now $seeds seeds of the promise of consent"

@@ -94,7 +94,7 @@ struct DeadlineTests {
             ])
         #expect(bench.step(at: 10_001) == "wait", "the provider is not even closed, since it may still end what it holds")
         #expect(bench.take(["c"], at: 20_000) == ["bury c undelivered \(stopped) 0"])
-        #expect(bench.hasRoom(for: 1 << 40), "a stopped lane makes no source wait")
+        #expect(bench.hasSpace(for: 1 << 40), "a stopped lane makes no source wait")
         #expect(bench.complete(.init(.delivered), index: 1, at: 20_001) == [])
         #expect(bench.account() == "3 taken, 1 unknown, 2 undelivered, 0 waiting")
         #expect(bench.laneAccount.abandoned == 2 && bench.laneAccount.late == 1)

@@ -59,17 +59,17 @@ final class Desk {
             do throws(SpoolFault) {
                 let rows = try store.read(after: row, most: most)
                 return "read " + rows.flatMap { texts($0.batch) }.joined(separator: " ")
-                    + said(carryOut(bench.state.came(rows, at: instant(time))))
+                    + said(carryOut(bench.state.rowsRead(rows, at: instant(time))))
             } catch {
                 return "read failed" + said(carryOut(bench.state.readFailed(error, at: instant(time))))
             }
         case .sweep: return "sweep"
         case .check: return "check"
         case .tidy:
-            _ = bench.state.tidied(isDone: true, at: instant(time))
+            _ = bench.perform(.tidied(isDone: true), at: time)
             return "tidy"
         case .wait: return "wait"
-        case .close: return "close" + said(carryOut(bench.state.storeClosed()))
+        case .close: return "close" + said(carryOut(bench.perform(.storeClosed)))
         }
     }
 
@@ -232,7 +232,7 @@ struct DurableStateTests {
         _ = desk.take(["a"])
         desk.settle()
         let told = Monitor<[Bool]>([])
-        _ = desk.bench.state.sweep(at: instant(0)) { swept in told.withLock { $0.append(swept.isCut) } }
+        _ = desk.bench.perform(.sweep { swept in told.withLock { $0.append(swept.isCut) } })
         #expect(desk.disk() == "sweep")
         #expect(desk.bench.describe(desk.bench.state.sweepFailed(full, at: instant(0))) == ["storing sweeps no room"])
         #expect(desk.disk() == "wait")
@@ -266,7 +266,7 @@ struct DurableStateTests {
     }
 
     @Test("ends the report of a full disk when new rows could be stored, and not when rows could be removed")
-    func toldOnce() {
+    func reportedOnce() {
         let desk = Desk(durablePlan(events: 1))
         _ = desk.take(["a"])
         desk.settle()
@@ -295,7 +295,7 @@ struct DurableStateTests {
         #expect(desk.disk() == "commit +ee failed; storing no disk")
         _ = desk.bench.step(at: 0)
         _ = desk.bench.complete(.init(.delivered), at: 0)
-        _ = desk.bench.state.came([], at: instant(0))
+        _ = desk.bench.state.rowsRead([], at: instant(0))
         #expect(desk.disk() == "wait")
         desk.store.fail(nil)
         #expect(desk.disk(at: 100_000).hasSuffix("; storing again"))

@@ -44,14 +44,19 @@ func plan(events: Int = 500, bytes: Int = 1_000_000, wait: Duration = .milliseco
     return plan
 }
 
-/// A lane state that describes its steps and effects as text, which is easy to compare with a table.
+/// A lane state that describes its steps and effects as text, which is easy to compare with a table. It asks the second check as a lane
+/// does.
 final class Bench {
     var state: LaneState
+    let check: SecondCheck?
     var log: [String] = []
     private(set) var tokens: [UInt64] = []
 
     init(_ plan: DeliveryPlan = plan(), concurrency: Int = 1, routes: Int = 2, contents: SpoolContents? = nil, check: SecondCheck? = nil) {
-        state = LaneState(plan, concurrency: concurrency, routes: routes, random: RandomSource(seed: 1), contents: contents, check: check)
+        self.check = check
+        state = LaneState(
+            plan, concurrency: concurrency, routes: routes, random: RandomSource(seed: 1), contents: contents,
+            checksConsent: check != nil)
     }
 
     @discardableResult
@@ -60,14 +65,44 @@ final class Bench {
         return describe(state.take(&parcel, at: instant(time)))
     }
 
+    /// Carries out an act of the state. Returns its effects.
+    func perform(_ act: LaneState.Act, at time: Int64 = 0) -> [LaneState.Effect] {
+        var answers = ConsentAnswers()
+        while true {
+            switch state.perform(act, answers, consentIs: check?.version, at: instant(time)) {
+            case .done(let effects): return effects
+            case .ask(let batches): ask(&answers, batches)
+            }
+        }
+    }
+
+    func ask(_ answers: inout ConsentAnswers, _ batches: [Batch]) {
+        guard let check else {
+            Issue.record("a state without a second check asks for consent")
+            return
+        }
+        check.refresh()
+        answers.ask(check, about: batches)
+    }
+
+    /// Returns the next step of the lane's thread that is no question.
+    func next(at time: Int64) -> LaneState.Step {
+        var answers = ConsentAnswers()
+        while true {
+            let step = state.next(at: instant(time), answers, consentIs: check?.version)
+            guard case .ask(let batches) = step else { return step }
+            ask(&answers, batches)
+        }
+    }
+
     /// Describes what is given up at its deadline.
-    func expire(at time: Int64) -> [String] { describe(state.expire(at: instant(time))) }
+    func expire(at time: Int64) -> [String] { describe(perform(.expire, at: time)) }
     /// The next deadline in milliseconds.
     var deadline: Int64? { state.nextDeadline.map { $0.nanoseconds / 1_000_000 } }
 
     /// Describes the next step: `deliver a b`, `wait`, `wait 100`, `flush`, `end`.
     func step(at time: Int64) -> String {
-        switch state.next(at: instant(time)) {
+        switch next(at: time) {
         case .deliver(let token, let batch, let attempt):
             tokens.append(token)
             return "deliver " + texts(batch).joined(separator: " ") + (attempt > 1 ? " attempt \(attempt)" : "")
@@ -75,6 +110,7 @@ final class Bench {
         case .bury(let effects): return describe(effects).joined()
         case .flush: return "flush"
         case .end: return "end"
+        case .ask: return "ask"
         }
     }
 
@@ -85,11 +121,11 @@ final class Bench {
             Issue.record("no delivery is in flight that could end")
             return []
         }
-        return describe(state.completed(tokens[place], outcome, at: instant(time)))
+        return describe(perform(.completed(tokens[place], outcome), at: time))
     }
 
     /// Reports that the destination is gone while nothing is being delivered.
-    func leave(_ words: String) -> [String] { describe(state.leave(Answer(words))) }
+    func destinationGone(_ message: String) -> [String] { describe(perform(.destinationGone(Answer(message)))) }
 
     func describe(_ effects: [LaneState.Effect]) -> [String] {
         effects.map { effect in
@@ -107,7 +143,7 @@ final class Bench {
             case .left(let count): "left \(count)"
             case .closed(let answer): "closed \(answer.message)"
             case .stopped(let answer): "stopped \(answer.message)"
-            case .swept(let swept, _): "swept \(swept.events)" + (swept.inHands > 0 ? ", \(swept.inHands) in hands" : "")
+            case .swept(let swept, _): "swept \(swept.events)" + (swept.inFlight > 0 ? ", \(swept.inFlight) in flight" : "")
             }
         }
     }
@@ -133,11 +169,11 @@ final class Bench {
     var laneAccount: LaneAccount { state.account }
     var heldBytes: Int { state.heldBytes }
     var isOver: Bool { state.isOver }
-    var isBreakerOpen: Bool { state.isBreakerOpen }
+    var isBreakerOpen: Bool { state.health.isBreakerOpen }
     func mustWait(for bytes: Int) -> Bool { state.mustWait(for: bytes) }
     func needsAttention(at time: Int64) -> Bool { state.needsAttention(at: instant(time)) }
-    func hasRoom(for bytes: Int) -> Bool { state.hasRoom(for: bytes) }
-    func giveUp(_ message: String) -> [String] { describe(state.giveUp(Answer(message))) }
+    func hasSpace(for bytes: Int) -> Bool { state.hasSpace(for: bytes) }
+    func giveUp(_ message: String) -> [String] { describe(perform(.giveUp(Answer(message)))) }
 
     /// Returns the account as one line.
     func account() -> String {

@@ -53,8 +53,8 @@ struct GoneTests {
                 case .check:
                     said.append("check")
                     if !isThere { said += tell(bench.state.storeGone(removed, at: instant(0))) }
-                case .close: return said + tell(bench.state.storeClosed())
-                case .tidy: _ = bench.state.tidied(isDone: true, at: instant(0))
+                case .close: return said + tell(bench.perform(.storeClosed))
+                case .tidy: _ = bench.perform(.tidied(isDone: true), at: 0)
                 case .read, .sweep, .wait: return said
                 }
             }

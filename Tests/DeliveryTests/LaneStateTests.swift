@@ -248,10 +248,10 @@ struct LaneStateTests {
         var plan = plan()
         plan.queue.memory = 10
         let bench = Bench(plan)
-        #expect(bench.hasRoom(for: 1000))
+        #expect(bench.hasSpace(for: 1000))
         bench.take(["aaaa"], at: 0)
-        #expect(bench.hasRoom(for: 5))
-        #expect(!bench.hasRoom(for: 6))
+        #expect(bench.hasSpace(for: 5))
+        #expect(!bench.hasSpace(for: 6))
     }
 
     @Test("drop_newest drops new events, and drop_oldest drops the oldest waiting events but not those in flight")
@@ -345,7 +345,7 @@ struct LaneStateTests {
         var delivered: [Int] = []
         for round in 0..<400 {
             now += Int64(roll(400))
-            if roll(3) == 0, round < 300, bench.hasRoom(for: 20) || plan.queue.full != .block {
+            if roll(3) == 0, round < 300, bench.hasSpace(for: 20) || plan.queue.full != .block {
                 let count = 1 + Int(roll(7))
                 bench.take((made..<made + count).map(String.init), route: UInt16(roll(2)), immediate: roll(5) == 0, at: now)
                 made += count

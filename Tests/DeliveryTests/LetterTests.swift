@@ -227,4 +227,22 @@ struct LetterWordsTests {
         #expect(bury(letters, ["c"], isLost: true) == 0)
         #expect(deadLetters(in: path).count == 1)
     }
+
+    @Test("are reported while no lock is held, so that the handler can ask for the state")
+    func reportsWithoutLock() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/dead-letters.sqlite"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let later = Monitor<DeadLetters?>(nil)
+        let said = said
+        let letters = DeadLetters(path: path, clock: .system) { line in
+            // This takes the lock of the dead letters. The test would hang here if the message were sent under it.
+            let lost = later.withLock { $0 }?.damage.lost
+            said.withLock { $0.append("\(lost ?? -1): \(line)") }
+        }
+        later.withLock { $0 = letters }
+        #expect(bury(letters, ["a"], isLost: true) == 1)
+        #expect(said.withLock { $0.count == 1 && $0[0].hasPrefix("0: dead letters of out cannot be kept") })
+        later.withLock { $0 = nil }
+    }
 }

@@ -44,13 +44,13 @@ final class MemoryStore: SpoolStore, Sendable {
         }
     }
 
-    func sweep(after row: Int64, _ broom: RetentionSweep) throws(SpoolFault) -> SpoolSwept {
+    func sweep(after row: Int64, _ sweep: RetentionSweep) throws(SpoolFault) -> SpoolSwept {
         var swept = SpoolSwept()
         try state.withLock { state throws(SpoolFault) in
             if let fault = state.fault { throw fault }
             for index in state.rows.indices where state.rows[index].id > row {
                 let batch = state.rows[index].batch
-                guard let finds = broom.finds(in: batch) else { continue }
+                guard let finds = sweep.finds(in: batch) else { continue }
                 if let due = finds.due { swept.due = min(swept.due ?? .max, due) }
                 let (refused, aged) = (batch.subset(finds.refused), batch.subset(finds.aged))
                 for entry in refused.entries { swept.routes[entry.route, default: 0] += 1 }

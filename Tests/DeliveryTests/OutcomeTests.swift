@@ -290,7 +290,7 @@ struct UnknownTests {
             if isOneRefused {
                 #expect(bench.complete(.init(.closed(Answer("gone"))), index: 0, at: 1) == [])
             } else {
-                #expect(bench.leave("gone") == [])
+                #expect(bench.destinationGone("gone") == [])
                 #expect(bench.complete(.init(.retry(Answer("busy"), after: nil)), index: 0, at: 1) == ["failing busy"])
             }
             #expect(bench.step(at: 100_000) == "wait", "nothing more is handed over")
@@ -307,7 +307,7 @@ struct UnknownTests {
         let bench = Bench(plan)
         bench.take(["a", "b"], at: 0)
         _ = bench.step(at: 0)
-        #expect(bench.leave("gone") == [])
+        #expect(bench.destinationGone("gone") == [])
         #expect(bench.expire(at: 100).last == "closed gone")
         #expect(bench.account() == "2 taken, 1 unknown, 1 undelivered, 0 waiting")
     }
@@ -317,7 +317,7 @@ struct UnknownTests {
         let bench = Bench(plan(events: 1))
         bench.take(["a", "b"], at: 0)
         _ = bench.step(at: 0)
-        #expect(bench.leave("gone") == [])
+        #expect(bench.destinationGone("gone") == [])
         bench.state.adopt(bench.state.plan, concurrency: nil, isNewProvider: true)
         #expect(bench.complete(.init(.delivered), at: 1) == [])
         #expect(bench.step(at: 1) == "deliver b")

@@ -27,11 +27,11 @@ import Testing
             case .commit(let work):
                 try? store.commit(work)
                 _ = bench.state.committed(at: instant(time))
-            case .read(let row, let most): _ = bench.state.came((try? store.read(after: row, most: most)) ?? [], at: instant(time))
-            case .sweep(let row, let broom):
-                guard let swept = try? store.sweep(after: row, broom) else { return }
-                #expect(bench.describe(bench.state.swept(swept, at: instant(time))) == [])
-            case .tidy: _ = bench.state.tidied(isDone: true, at: instant(time))
+            case .read(let row, let most): _ = bench.state.rowsRead((try? store.read(after: row, most: most)) ?? [], at: instant(time))
+            case .sweep(let row, let order):
+                guard let swept = try? store.sweep(after: row, order.sweep(bench.check)) else { return }
+                #expect(bench.describe(bench.perform(.rowsSwept(swept), at: time)) == [])
+            case .tidy: _ = bench.perform(.tidied(isDone: true), at: time)
             case .check, .wait, .close: return
             }
         }

@@ -14,7 +14,7 @@ private final class Yard {
     let records = ConsentRecords()
     let levels = RunNames()
     let bench: Bench
-    private let check: SecondCheck
+    let check: SecondCheck
     /// True if the clock is found to be behind.
     let isClockBehind = Monitor(false)
 
@@ -168,4 +168,115 @@ private final class Yard {
         yard.bench.take(["a", "bb", "ccc"], route: 9, at: 0)
         #expect(yard.bench.step(at: 0) == "deliver bb")
     }
+
+    // MARK: - Between the check and the hand-over
+
+    /// Lets the lane ask for consent, changes something, and describes what the lane does with the older answers.
+    private func hands(_ yard: Yard, over change: () -> Void) -> String {
+        var answers = ConsentAnswers()
+        guard case .ask(let batches) = yard.bench.state.next(at: instant(0), answers, consentIs: yard.check.version) else {
+            return "no question"
+        }
+        yard.bench.ask(&answers, batches)
+        change()
+        switch yard.bench.state.next(at: instant(0), answers, consentIs: yard.check.version) {
+        case .ask: return "asks again, then " + yard.bench.step(at: 0)
+        case .deliver(_, let batch, _): return "delivers " + texts(batch).joined(separator: " ")
+        default: return "something else"
+        }
+    }
+
+    @Test("uses an answer if nothing has changed since")
+    func freshAnswer() {
+        let yard = Yard()
+        yard.bench.take(["a", "bb", "c"], at: 0)
+        #expect(hands(yard) {} == "delivers a bb c")
+    }
+
+    @Test("never uses an answer that is older than a refusal, a withdrawal or another plan")
+    func staleAnswer() {
+        let subject = SubjectKey(high: 2, low: 7)
+        let changes: [(Yard) -> Void] = [
+            { $0.say(2, .withdrawn) }, { $0.check.ban(1, [subject], purposes: nil, until: 5) },
+            { $0.adopt(["errors", "product"]) { $0.levels[0].purposes = [] } }, { $0.records.isUnreadable = true },
+        ]
+        let expected = ["deliver a c", "deliver a c", "deliver a bb c", "wait 1000"]
+        for (change, expected) in zip(changes, expected) {
+            let yard = Yard()
+            yard.bench.take(["a", "bb", "c"], at: 0)
+            #expect(hands(yard) { change(yard) } == "asks again, then \(expected)")
+        }
+    }
+
+    @Test("never lets a refused event wait again by an answer that is older than the refusal")
+    func staleAfterDelivery() {
+        let yard = Yard()
+        yard.bench.take(["a", "bb", "c"], at: 0)
+        guard case .deliver(let token, let batch, _) = yard.bench.next(at: 0) else { return #expect(Bool(false), "nothing is delivered") }
+        var answers = ConsentAnswers()
+        yard.bench.ask(&answers, [batch])
+        yard.say(2, .withdrawn)
+        let act = LaneState.Act.completed(token, BatchOutcome(.retry(Answer("busy"), after: nil)))
+        guard case .ask = yard.bench.state.perform(act, answers, consentIs: yard.check.version, at: instant(1)) else {
+            return #expect(Bool(false), "the state uses a stale answer")
+        }
+        _ = yard.bench.perform(act, at: 1)
+        #expect(yard.bench.account() == "3 taken, 1 withdrawn, 2 waiting")
+    }
+
+    @Test("asks about every event in memory before the lane ends")
+    func end() {
+        let yard = Yard()
+        yard.bench.take(["a", "bb", "c"], at: 0)
+        #expect(yard.bench.step(at: 0) == "deliver a bb c")
+        yard.bench.take(["d", "ee"], at: 0)
+        yard.say(2, .withdrawn)
+        let outcome = BatchOutcome(.closed(Answer("gone")), events: [0: .rejected(Answer("no"))])
+        #expect(yard.bench.complete(outcome, at: 1).contains("closed gone"))
+        #expect(yard.bench.laneAccount.total(.withdrawn) == 2)
+        #expect(yard.bench.laneAccount.totalWaiting == 0)
+    }
+
+    @Test("holds no lock of the lane, however long it takes")
+    func slow() {
+        let gate = Monitor((isAsked: false, isOpen: false))
+        let check = SecondCheck(ConsentRecords(), levels: RunNames()) {
+            gate.withLock { $0.isAsked = true }
+            gate.wake()
+            gate.wait(while: { !$0.isOpen })
+        }
+        let provider = Sink()
+        let lane = Lane(
+            name: "out", provider: provider, plan: plan(events: 1, wait: .zero), concurrency: 1, routes: RunNames(["first"]),
+            deadLetters: DeadLetters(path: "/nowhere/letters", clock: .system) { _ in }, clock: .system, random: RandomSource(seed: 1),
+            check: check, news: { _, _ in })
+        lane.start()
+        var first = parcel(["a"])
+        let isFirstTaken = lane.take(&first)
+        gate.wait(while: { !$0.isAsked })
+        // Each of these takes the lock of the lane. The test would hang here if the second check ran under it.
+        var second = parcel(["b"])
+        let isSecondTaken = lane.take(&second)
+        #expect(isFirstTaken && isSecondTaken)
+        #expect(lane.status.events == 2 && lane.status.underWay == 0)
+        lane.drain()
+        #expect(!lane.isOver)
+        gate.withLock { $0.isOpen = true }
+        gate.wake()
+        lane.waitForEnd()
+        #expect(provider.events.withLock { $0 } == ["a", "b"])
+    }
+}
+
+/// A provider that takes everything.
+private final class Sink: Provider, Sendable {
+    let events = Monitor<[String]>([])
+    func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+        events.withLock { $0 += texts(batch) }
+        done(BatchOutcome(.delivered))
+    }
+    func flush(_ done: @escaping @Sendable (Outcome) -> Void) { done(.delivered) }
+    func reopen() {}
+    func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) {}
+    func close() {}
 }

@@ -44,7 +44,7 @@ private final class Subjects {
     private let subjects = Subjects()
 
     private func sweep(_ bench: Bench, at time: Int64) -> [String] {
-        bench.describe(bench.state.sweep(at: instant(time)) { _ in })
+        bench.describe(bench.perform(.sweep { _ in }, at: time))
     }
 
     @Test("destroys all events that wait in memory, and counts those in flight")
@@ -54,7 +54,7 @@ private final class Subjects {
         bench.take(["g"], at: 0)
         #expect(bench.step(at: 0) == "deliver a bb")
         subjects.withdraw(1)
-        #expect(sweep(bench, at: 1) == ["swept 3, 1 in hands"])
+        #expect(sweep(bench, at: 1) == ["swept 3, 1 in flight"])
         #expect(bench.account() == "7 taken, 3 withdrawn, 4 waiting")
         #expect(bench.complete(.init(.delivered), at: 2) == [])
         #expect(bench.step(at: 2) == "deliver dd")
@@ -109,7 +109,7 @@ private final class Subjects {
             bench.take(["a", "bb"], at: 0)
             #expect(bench.step(at: 0) == "deliver a bb")
             subjects.withdraw(1)
-            #expect(sweep(bench, at: 1) == ["swept 0, 1 in hands"])
+            #expect(sweep(bench, at: 1) == ["swept 0, 1 in flight"])
             #expect(!bench.complete(.init(outcome), at: 2).contains { $0.hasPrefix("bury a") })
             #expect(bench.laneAccount.total(.withdrawn) == 1 && bench.laneAccount.total(.delivered) == 0)
         }
@@ -140,8 +140,27 @@ private final class Subjects {
         #expect(try letters.sweep(subjects.check, RunNames(["a", "b"])).events == 2)
     }
 
+    @Test("counts a refused event once, however often the letters that it came with could not be kept")
+    func heldLetters() throws {
+        let path = FileManager.default.temporaryDirectory.path + "/switchyard-\(UUID().uuidString).sqlite"
+        defer { for companion in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + companion) } }
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let letters = DeadLetters(path: path, clock: .system) { _ in }
+        letters.guarded(by: subjects.check)
+        subjects.withdraw(1)
+        func bury() -> Int {
+            letters.bury(
+                Batch(parcel(["1", "22"])), provider: "out", routes: ["a"], reason: .rejected, Answer("no"), attempts: 1, isLost: false
+            ).lost
+        }
+        #expect(bury() == 1 && bury() == 1, "the lane holds them")
+        try FileManager.default.removeItem(atPath: path)
+        #expect(bury() == 0)
+        #expect(try letters.sweep(subjects.check, RunNames(["a", "b"])).events == 1)
+    }
+
     @Test("reports events that were destroyed at their hand-over, once")
-    func untold() {
+    func reportedOnce() {
         let bench = Bench(plan(events: 1), check: subjects.check)
         bench.take(["a", "bb"], at: 0)
         subjects.withdraw(1)
@@ -175,11 +194,11 @@ private final class Subjects {
                 try? store.commit(work)
                 log += bench.describe(bench.state.committed(at: instant(time)))
             case .read(let row, let most):
-                log += bench.describe(bench.state.came((try? store.read(after: row, most: most)) ?? [], at: instant(time)))
-            case .sweep(let row, let broom):
-                guard let swept = try? store.sweep(after: row, broom) else { return log + ["a sweep failed"] }
-                log += bench.describe(bench.state.swept(swept, at: instant(time)))
-            case .tidy: log += bench.describe(bench.state.tidied(isDone: true, at: instant(time)))
+                log += bench.describe(bench.state.rowsRead((try? store.read(after: row, most: most)) ?? [], at: instant(time)))
+            case .sweep(let row, let order):
+                guard let swept = try? store.sweep(after: row, order.sweep(bench.check)) else { return log + ["a sweep failed"] }
+                log += bench.describe(bench.perform(.rowsSwept(swept), at: time))
+            case .tidy: log += bench.describe(bench.perform(.tidied(isDone: true), at: time))
             case .check, .wait, .close: return log
             }
         }
@@ -195,7 +214,7 @@ private final class Subjects {
         #expect(bench.step(at: 0) == "deliver a bb")
         subjects.withdraw(1)
         #expect(sweep(bench, at: 1) == [], "the disk is asked first")
-        #expect(work(bench, store, at: 1) == ["swept 3, 1 in hands"])
+        #expect(work(bench, store, at: 1) == ["swept 3, 1 in flight"])
         #expect(Set(store.events).isDisjoint(with: ["c", "e", "g"]))
         _ = bench.complete(.init(.delivered), at: 2)
         for expected in ["deliver dd", "deliver ff", "deliver hh"] {
@@ -225,7 +244,7 @@ private final class Subjects {
     }
 
     @Test("leaves no events on disk that are in flight, or that were read and wait for their batch to fill")
-    func inHands() {
+    func inFlight() {
         let store = MemoryStore()
         let bench = Bench(durable(), contents: store.contents, check: subjects.check)
         bench.take(["a", "bb"], at: 0)
@@ -236,7 +255,7 @@ private final class Subjects {
         #expect(Set(store.events) == ["a", "bb", "c"])
         subjects.withdraw(1)
         #expect(sweep(bench, at: 1) == [])
-        #expect(work(bench, store, at: 1) == ["swept 1, 1 in hands"])
+        #expect(work(bench, store, at: 1) == ["swept 1, 1 in flight"])
         #expect(store.events == ["bb"])
         _ = bench.complete(.init(.retry(Answer("busy"), after: nil)), at: 2)
         _ = work(bench, store, at: 3)
@@ -255,7 +274,7 @@ private final class Subjects {
         _ = sweep(bench, at: 0)
         #expect(asksToSweep(at: 0))
         _ = sweep(bench, at: 1)
-        #expect(bench.state.swept(SpoolSwept(), at: instant(1)).isEmpty)
+        #expect(bench.perform(.rowsSwept(SpoolSwept()), at: 1).isEmpty)
         #expect(asksToSweep(at: 1))
     }
 
@@ -266,8 +285,8 @@ private final class Subjects {
         bench.take(["a"], at: 0)
         subjects.withdraw(1)
         nonisolated(unsafe) var told: Swept?
-        _ = bench.state.sweep(at: instant(0)) { told = $0 }
-        for case .swept(let swept, let done) in bench.state.storeClosed() { for done in done { done(swept) } }
+        _ = bench.perform(.sweep { told = $0 })
+        for case .swept(let swept, let done) in bench.perform(.storeClosed) { for done in done { done(swept) } }
         #expect(told?.isCut == true)
     }
 }

@@ -25,6 +25,8 @@ public final class ConsentRecords: @unchecked Sendable {
     private let tableCount: UnsafeMutablePointer<UInt32>
     /// The reasons why no record counts, as bits. It is 0 if the records count.
     private let troubles: UnsafeMutablePointer<UInt32>
+    /// The number of changes of the terms and of the troubles.
+    private let changes = ChangeCounter()
     private let state: Monitor<State>
 
     private struct State {
@@ -59,6 +61,7 @@ public final class ConsentRecords: @unchecked Sendable {
     /// record.
     public func set(_ key: SubjectKey, _ terms: [ConsentTerms]) {
         state.withLock { state in
+            defer { changes.advance() }
             let number = number(of: terms, &state)
             for index in 0..<Int(tableCount.pointee) where tables[index].change(key, to: number) { return }
             // A subject without a record does not need a place in a table.
@@ -109,10 +112,14 @@ public final class ConsentRecords: @unchecked Sendable {
         state.withLock { _ in
             let others = cplatform_load(troubles) & ~trouble
             cplatform_store(troubles, isThere ? others | trouble : others)
+            changes.advance()
         }
     }
 
     // MARK: - Reading
+
+    /// The number of changes so far. A lookup after it was read finds all of them. Reading it takes no lock.
+    var changeCount: UInt32 { changes.value }
 
     /// The number of subjects in the tables, including those without a record.
     public var count: Int { state.withLock { $0.count } }

@@ -61,8 +61,16 @@ public struct RetentionSweep: Sendable {
     public func finds(in batch: Batch) -> Finds? { finds(in: batch.entries, batch.subjects) }
 
     public func finds(in entries: UnsafeBufferPointer<Entry>, _ subjects: UnsafeBufferPointer<SubjectKey>) -> Finds? {
+        finds(in: entries, check?.check(entries, subjects) ?? .pass)
+    }
+
+    /// Returns the events of a batch that must be destroyed, if `answer` is the answer of the second check for the batch. It makes no check
+    /// itself. Returns nil if the records cannot be read at the moment.
+    public func finds(in batch: Batch, answer: SecondCheck.Answer) -> Finds? { finds(in: batch.entries, answer) }
+
+    private func finds(in entries: UnsafeBufferPointer<Entry>, _ answer: SecondCheck.Answer) -> Finds? {
         var finds = Finds()
-        switch check?.check(entries, subjects) ?? .pass {
+        switch answer {
         case .pass: break
         case .refused(let refused): finds.refused = refused
         case .unreadable: return nil

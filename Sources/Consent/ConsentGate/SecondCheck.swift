@@ -16,9 +16,18 @@ public final class SecondCheck: Sendable {
         case unreadable
     }
 
+    /// What the answers depend on, as numbers of changes. If it is the same before a check and after it, an answer of that check is what
+    /// another check would answer now.
+    public struct Version: Sendable, Equatable {
+        fileprivate var check: UInt32
+        fileprivate var records: UInt32
+    }
+
     private let records: ConsentRecords
     private let levels: RunNames
     private let look: @Sendable () -> Void
+    /// The number of changes of the section and of the bans.
+    private let changes = ChangeCounter()
     private let state = Monitor(State())
 
     private struct State {
@@ -41,18 +50,36 @@ public final class SecondCheck: Sendable {
         state.withLock { state in
             for demand in section.map(RouteDemand.all) ?? [] { state.demands[demand.number] = demand }
             state.today = section.map { Today($0, records: records, names: levels.all, known: state.demands) }
+            changes.advance()
         }
     }
 
     /// Refuses events of these subjects that came in at `time` or before, whatever the subjects say later, until `lift`. It refuses the
     /// events that need one of `purposes`, or all events if `purposes` is nil.
     public func ban(_ number: Int64, _ subjects: [SubjectKey], purposes: [String]?, until time: Int64) {
-        state.withLock { $0.bans.add(Bans.Ban(number: number, time: time, purposes: purposes), of: subjects) }
+        state.withLock { state in
+            state.bans.add(Bans.Ban(number: number, time: time, purposes: purposes), of: subjects)
+            changes.advance()
+        }
     }
 
-    public func lift(_ number: Int64) { state.withLock { $0.bans.lift(number) } }
+    public func lift(_ number: Int64) {
+        state.withLock { state in
+            state.bans.lift(number)
+            changes.advance()
+        }
+    }
 
     public func check(_ batch: Batch) -> Answer { check(batch.entries, batch.subjects) }
+
+    /// The present version. A change is in it before the function that made the change returns. Reading it takes no lock.
+    public var version: Version { Version(check: changes.value, records: records.changeCount) }
+
+    /// Updates whether the records can be trusted. It may send a message to a person, so the caller holds no lock.
+    public func refresh() { look() }
+
+    /// Checks a batch like `check`, but does not refresh first.
+    public func answer(_ batch: Batch) -> Answer { answer(batch.entries, batch.subjects) }
 
     /// Returns the entry level for the level name of a stored event. Nil stands for the highest level.
     public func entryLevel(_ name: String?) -> UInt8 {
@@ -95,7 +122,11 @@ public final class SecondCheck: Sendable {
     /// Checks events by their entries and subjects.
     public func check(_ entries: UnsafeBufferPointer<Entry>, _ subjects: UnsafeBufferPointer<SubjectKey>) -> Answer {
         look()
-        return state.withLock { $0.today?.check(entries, all: subjects, bans: $0.bans) ?? .pass }
+        return answer(entries, subjects)
+    }
+
+    private func answer(_ entries: UnsafeBufferPointer<Entry>, _ subjects: UnsafeBufferPointer<SubjectKey>) -> Answer {
+        state.withLock { $0.today?.check(entries, all: subjects, bans: $0.bans) ?? .pass }
     }
 }
 

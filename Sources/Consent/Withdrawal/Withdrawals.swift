@@ -65,7 +65,7 @@ public final class Withdrawals: Sendable {
 
     private func begin(_ receipts: [Int64]) {
         var inHands: [String: Int] = [:]
-        for lane in lanes() { inHands[Withdrawals.place(lane), default: 0] += lane.refusedInHands }
+        for lane in lanes() { inHands[Withdrawals.place(lane), default: 0] += lane.refusedInFlight }
         for receipt in receipts {
             do throws(StorageFault) {
                 try steps.note(inHands: inHands, receipt)

@@ -44,6 +44,8 @@ struct Assembly: ~Copyable {
         if began == nil { began = now }
         isUrgent = isUrgent || urgent
         if isFull { close(seal) }
+        assert(parcel.isEmpty, "events of a parcel are in no batch")
+        assert(open.isEmpty == (began == nil), "an open batch has no age, or an age has no batch")
     }
 
     /// Seals the open batch if it is old or urgent, or if `always` is true.

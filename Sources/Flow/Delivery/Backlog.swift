@@ -24,40 +24,6 @@ struct Backlog: ~Copyable {
         var mayHaveArrived = false
     }
 
-    /// A batch that was made of rows. The rows, or what is left of them, stay on disk until all events are released.
-    struct Origin {
-        var rows: [Int64]
-        /// The number of events of each row in the store.
-        var counts: [Int]
-        let batch: Batch
-        var left: Int
-        /// True for each event that is settled. It is empty while no event is settled.
-        var isSettled: [Bool] = []
-        /// The value of `isSettled` when the batch was last rewritten as one row. It is empty if it was never rewritten.
-        var wasSettled: [Bool] = []
-
-        /// Returns the places of these events in the store.
-        func places(of events: [Int]) -> [SpoolPlace] {
-            var places: [SpoolPlace] = []
-            var (row, start) = (0, 0)
-            var rank = 0
-            var next = 0
-            for event in events {
-                if wasSettled.isEmpty {
-                    while event >= start + counts[row] { (row, start) = (row + 1, start + counts[row]) }
-                    places.append(SpoolPlace(row: rows[row], index: event - start))
-                } else {
-                    while next < event {
-                        if !wasSettled[next] { rank += 1 }
-                        next += 1
-                    }
-                    places.append(SpoolPlace(row: rows[0], index: rank))
-                }
-            }
-            return places
-        }
-    }
-
     /// The part of an origin that a batch in the queue consists of.
     struct Share {
         var origin: Int64
@@ -65,7 +31,14 @@ struct Backlog: ~Copyable {
         var members: [Int]?
     }
 
-    private var limits: DeliveryPlan.Batch
+    /// A batch that is made of rows and ready for the queue.
+    struct Sealed {
+        var batch: Batch
+        var share: Share
+        var attempts: Int
+        var firstTried: Int64?
+    }
+
     private var forming: Assembly
     private var formed: UInt64 = 0
     private var unstored = Deque<Unstored>()
@@ -87,23 +60,12 @@ struct Backlog: ~Copyable {
     private var kept: Int64 = 0
     private(set) var diskBytes: Int
 
-    private(set) var gathered: [SpoolRow] = []
-    private var gatheredEvents = 0
-    private var gatheredBytes = 0
-    private var began: Instant?
-    private var isUrgent = false
-
-    private(set) var origins: [Int64: Origin] = [:]
-    private var removals: [Int64] = []
-    private var removedBytes = 0
-    private var changed: Set<Int64> = []
-    private var tried: [Int64: (attempts: Int, first: Int64)] = [:]
+    private(set) var gathering: RowGathering
+    private var batches = StoredBatches()
 
     init(_ limits: DeliveryPlan.Batch, _ contents: SpoolContents) {
-        self.limits = limits
-        var rows = limits
-        rows.wait = .zero
-        forming = Assembly(rows)
+        gathering = RowGathering(limits)
+        forming = Assembly(Backlog.limits(ofRows: limits))
         away = contents.routes
         awayBytes = contents.bytes
         diskBytes = contents.bytes
@@ -114,16 +76,21 @@ struct Backlog: ~Copyable {
 
     /// Changes the limits of new rows and batches.
     mutating func adopt(_ limits: DeliveryPlan.Batch) {
-        self.limits = limits
-        var rows = limits
+        gathering.limits = limits
+        forming.limits = Backlog.limits(ofRows: limits)
+    }
+
+    /// Rows do not wait until they are full, since a batch of several rows waits.
+    private static func limits(ofRows batches: DeliveryPlan.Batch) -> DeliveryPlan.Batch {
+        var rows = batches
         rows.wait = .zero
-        forming.limits = rows
+        return rows
     }
 
     // MARK: - Towards the disk
 
     /// True if events are on disk, or on their way there, that have not come back. New events must go behind them.
-    var isBehind: Bool { awayBytes > 0 || !away.isEmpty || !unstored.isEmpty || !forming.isEmpty || isStoring || !gathered.isEmpty }
+    var isBehind: Bool { awayBytes > 0 || !away.isEmpty || !unstored.isEmpty || !forming.isEmpty || isStoring || !gathering.isEmpty }
     /// True if the commit under way stores new rows and does not only record outcomes.
     var isStoring: Bool { commit.map { !$0.rows.isEmpty } ?? false }
 
@@ -168,13 +135,8 @@ struct Backlog: ~Copyable {
     // MARK: - What the store is to do
 
     private struct Commit {
-        var rows: [(id: Int64, row: Unstored)]
-        var removals: [Int64]
-        var removedBytes: Int
-        var changed: Set<Int64>
-        var tried: [Int64: (attempts: Int, first: Int64)]
-        /// The origins that are rewritten as one row, as they were before.
-        var merged: [Int64: Origin] = [:]
+        var rows: [(id: Int64, row: Unstored)] = []
+        var records: StoredBatches.Records
     }
     private var commit: Commit?
 
@@ -182,68 +144,60 @@ struct Backlog: ~Copyable {
     private static let commitBytes = 4 << 20
 
     var hasWork: Bool { !forming.isEmpty || !unstored.isEmpty || hasRecords }
-    var hasRecords: Bool { !removals.isEmpty || !changed.isEmpty || !tried.isEmpty }
+    var hasRecords: Bool { batches.hasRecords }
 
     /// Returns everything that must be stored and recorded, or nil if there is nothing. With `onlyRecords` it includes no new rows.
     mutating func work(at now: Instant, onlyRecords: Bool) -> SpoolWork? {
         guard commit == nil, onlyRecords ? hasRecords : hasWork else { return nil }
-        var begun = Commit(rows: [], removals: removals, removedBytes: removedBytes, changed: changed, tried: tried)
-        if !onlyRecords {
-            form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
-            var bytes = 0
-            while let next = unstored.first, bytes == 0 || bytes + next.batch.bytes.count <= Backlog.commitBytes {
-                bytes += next.batch.bytes.count
-                if next.id == nil { lastRow += 1 }
-                begun.rows.append((next.id ?? lastRow, unstored.removeFirst()))
-            }
-        }
-        removals = []
-        removedBytes = 0
-        changed = []
-        tried = [:]
-
         var work = SpoolWork()
-        work.insert = begun.rows.map { ($0.id, $0.row.batch) }
-        work.tried = begun.rows.compactMap { id, row in row.firstTried.map { (id, row.attempts, $0) } }
-        work.tried += begun.tried.map { ($0.key, $0.value.attempts, $0.value.first) }
-        work.remove = begun.removals
-        for id in begun.changed {
-            guard let origin = origins[id] else { continue }
-            let left = origin.isSettled.indices.filter { !origin.isSettled[$0] }
-            work.rewrite.append((id, origin.batch.subset(left)))
-            work.left[id] = origin.places(of: left)
-            begun.merged[id] = origin
-            work.remove += origin.rows.dropFirst()
-            (origins[id]!.rows, origins[id]!.counts, origins[id]!.wasSettled) = ([id], [left.count], origin.isSettled)
-        }
-        commit = begun
+        let rows = onlyRecords ? [] : rowsToStore(at: now)
+        work.insert = rows.map { ($0.id, $0.row.batch) }
+        work.tried = rows.compactMap { id, row in row.firstTried.map { (id, row.attempts, $0) } }
+        commit = Commit(rows: rows, records: batches.takeRecords(into: &work))
         return work
     }
 
-    /// Finishes a successful commit. Rows that fit into memory are gathered for delivery; the others leave memory. Returns the number of
-    /// bytes that left memory.
-    mutating func committed(roomFor room: Int, at now: Instant, seal: (Batch, Share, Int, Int64?) -> Void) -> Int {
-        guard let done = commit else { return 0 }
+    /// Removes the rows that one commit stores from those that wait, and gives each its number.
+    private mutating func rowsToStore(at now: Instant) -> [(id: Int64, row: Unstored)] {
+        form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
+        var rows: [(id: Int64, row: Unstored)] = []
+        var bytes = 0
+        while let next = unstored.first, bytes == 0 || bytes + next.batch.bytes.count <= Backlog.commitBytes {
+            bytes += next.batch.bytes.count
+            if next.id == nil { lastRow += 1 }
+            assert(next.id ?? lastRow <= lastRow, "a row gets a number that a later row may have")
+            rows.append((next.id ?? lastRow, unstored.removeFirst()))
+        }
+        return rows
+    }
+
+    /// Finishes a successful commit. Rows that fit into the space in memory are gathered for delivery; the others leave memory. Returns the
+    /// batches that are complete, and the number of bytes that left memory.
+    mutating func committed(space: Int, at now: Instant) -> (sealed: [Sealed], bytesGone: Int) {
+        guard let done = commit else { return ([], 0) }
         commit = nil
-        diskBytes -= done.removedBytes
-        var letGo = 0
-        var room = room
+        diskBytes -= done.records.removedBytes
+        var sealed: [Sealed] = []
+        var bytesGone = 0
+        var space = space
         for (id, row) in done.rows {
             let bytes = row.batch.bytes.count
             unstoredBytes -= bytes
             diskBytes += bytes
             stored = max(stored, row.position)
-            if awayBytes == 0, away.isEmpty, bytes <= room {
-                room -= bytes
+            if awayBytes == 0, away.isEmpty, bytes <= space {
+                space -= bytes
                 cursor = id
-                gather(SpoolRow(id: id, batch: row.batch, attempts: row.attempts, firstTried: row.firstTried), at: now, seal: seal)
+                let row = SpoolRow(id: id, batch: row.batch, attempts: row.attempts, firstTried: row.firstTried)
+                sealed += gather(row, at: now)
             } else {
-                letGo += bytes
+                bytesGone += bytes
                 awayBytes += bytes
                 for entry in row.batch.entries { away[entry.route, default: 0] += 1 }
             }
         }
-        return letGo
+        assert(unstoredBytes >= 0, "more bytes were stored than waited")
+        return (sealed, bytesGone)
     }
 
     /// Takes the work of a failed commit back. All of it is still to be done.
@@ -255,17 +209,7 @@ struct Backlog: ~Copyable {
             row.id = id
             unstored.prepend(row)
         }
-        removals = failed.removals + removals
-        removedBytes += failed.removedBytes
-        for (id, before) in failed.merged {
-            if origins[id] == nil {
-                removals += before.rows.dropFirst()
-            } else {
-                (origins[id]!.rows, origins[id]!.counts, origins[id]!.wasSettled) = (before.rows, before.counts, before.wasSettled)
-            }
-        }
-        changed.formUnion(failed.changed.filter { origins[$0] != nil })
-        tried.merge(failed.tried) { new, _ in new }
+        batches.takeBack(failed.records)
     }
 
     // MARK: - Back from the disk
@@ -273,20 +217,22 @@ struct Backlog: ~Copyable {
     var hasMore: Bool { awayBytes > 0 || !away.isEmpty }
     var position: Int64 { cursor }
 
-    /// Gathers rows that were read after the cursor. Returns the number of bytes of their events.
-    mutating func came(_ rows: [SpoolRow], at now: Instant, seal: (Batch, Share, Int, Int64?) -> Void) -> Int {
+    /// Gathers rows that were read after the cursor. Returns the batches that are complete, and the number of bytes that came into memory.
+    mutating func gather(read rows: [SpoolRow], at now: Instant) -> (sealed: [Sealed], bytes: Int) {
+        var sealed: [Sealed] = []
         var bytes = 0
         for row in rows {
-            leave(row)
+            advance(past: row)
             bytes += row.batch.bytes.count
-            gather(row, at: now, seal: seal)
+            sealed += gather(row, at: now)
         }
         if rows.isEmpty { (away, awayBytes) = ([:], 0) }
-        return bytes
+        return (sealed, bytes)
     }
 
     /// Moves the cursor past a row that is no longer only on disk.
-    mutating func leave(_ row: SpoolRow) {
+    private mutating func advance(past row: SpoolRow) {
+        assert(row.id > cursor, "a row comes back from disk twice")
         cursor = row.id
         awayBytes = max(0, awayBytes - row.batch.bytes.count)
         for entry in row.batch.entries { forget(entry.route, 1) }
@@ -306,94 +252,54 @@ struct Backlog: ~Copyable {
 
     /// Removes a row that never became part of a batch.
     mutating func drop(_ row: SpoolRow) {
-        leave(row)
-        removals.append(row.id)
-        removedBytes += row.batch.bytes.count
+        advance(past: row)
+        batches.remove(row)
     }
 
     // MARK: - Rows to batches
 
     /// The time at which the gathered rows must leave because of their age.
-    var deadline: Instant? { began.map { isUrgent ? $0 : $0 + limits.wait } }
-    var hasGathered: Bool { !gathered.isEmpty }
+    var deadline: Instant? { gathering.deadline }
+    var hasGathered: Bool { !gathering.isEmpty }
 
-    private mutating func gather(_ row: SpoolRow, at now: Instant, seal: (Batch, Share, Int, Int64?) -> Void) {
-        let fits = gatheredEvents + row.batch.count <= limits.events && gatheredBytes + row.batch.bytes.count <= limits.bytes
-        // A row that was tried before gets a batch of its own, so that its number of attempts and its time stay true.
-        let isTried = row.attempts > 0 || row.firstTried != nil
-        if isTried || !fits { close(seal) }
-        gathered.append(row)
-        gatheredEvents += row.batch.count
-        gatheredBytes += row.batch.bytes.count
-        began = began ?? now
-        isUrgent = isUrgent || row.batch.entries.contains { $0.isImmediate }
-        if isTried || gatheredEvents >= limits.events || gatheredBytes >= limits.bytes { close(seal) }
+    private mutating func gather(_ row: SpoolRow, at now: Instant) -> [Sealed] {
+        gathering.add(row, at: now).map { seal($0) }
     }
 
-    mutating func sealIfDue(at now: Instant, always: Bool, seal: (Batch, Share, Int, Int64?) -> Void) {
-        if always || (deadline.map { $0 <= now } ?? false) { close(seal) }
+    /// Returns a batch of the gathered rows if they are due, or if `always` is true.
+    mutating func sealIfDue(at now: Instant, always: Bool) -> Sealed? {
+        gathering.takeIfDue(at: now, always: always).map { seal($0) }
     }
 
-    private mutating func close(_ seal: (Batch, Share, Int, Int64?) -> Void) {
-        guard let first = gathered.first else { return }
-        var batch = first.batch
-        if gathered.count > 1 { batch = Batch(joining: gathered.map(\.batch)) }
-        origins[first.id] = Origin(
-            rows: gathered.map(\.id), counts: gathered.map(\.batch.count), batch: batch, left: batch.count)
-        gathered.removeAll(keepingCapacity: true)
-        (gatheredEvents, gatheredBytes, began, isUrgent) = (0, 0, nil, false)
-        seal(batch, Share(origin: first.id), first.attempts, first.firstTried)
+    private mutating func seal(_ rows: [SpoolRow]) -> Sealed {
+        let (batch, origin) = batches.add(rows)
+        return Sealed(batch: batch, share: Share(origin: origin), attempts: rows[0].attempts, firstTried: rows[0].firstTried)
     }
+
+    /// Leaves the gathered rows on disk.
+    mutating func forgetGathered() { gathering.removeAll() }
 
     // MARK: - Fates
 
     /// Releases these events of an origin, so that they leave the disk.
-    mutating func release(_ share: Share) {
-        guard var origin = origins[share.origin] else { return }
-        if let members = share.members {
-            if origin.isSettled.isEmpty { origin.isSettled = Array(repeating: false, count: origin.batch.count) }
-            for member in members where !origin.isSettled[member] {
-                origin.isSettled[member] = true
-                origin.left -= 1
-            }
-        } else {
-            origin.left = 0
-        }
-        if origin.left > 0 {
-            origins[share.origin] = origin
-            changed.insert(share.origin)
-        } else {
-            origins[share.origin] = nil
-            tried[share.origin] = nil
-            changed.remove(share.origin)
-            removals += origin.rows
-            removedBytes += origin.batch.bytes.count
-        }
-    }
+    mutating func release(_ share: Share) { batches.release(share) }
 
-    mutating func noteTry(_ share: Share, attempts: Int, first: Int64) {
-        if origins[share.origin] != nil { tried[share.origin] = (attempts, first) }
-    }
-
-    /// Leaves the gathered rows on disk.
-    mutating func leaveGathered() {
-        gathered = []
-        began = nil
-    }
+    mutating func noteTry(_ share: Share, attempts: Int, first: Int64) { batches.noteTry(share, attempts: attempts, first: first) }
 
     /// Removes the events that must go from the rows that are not stored yet. Returns them, and the time at which the next of the others is
     /// too old.
-    mutating func sweep(_ broom: RetentionSweep, at now: Instant) -> (gone: [(batch: Batch, isRefused: Bool)], due: Int64?) {
+    mutating func sweep(at now: Instant, _ find: (Batch) -> RetentionSweep.Finds?) -> (gone: [(batch: Batch, isRefused: Bool)], due: Int64?)
+    {
         form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
         var gone: [(batch: Batch, isRefused: Bool)] = []
         var kept: [Unstored] = []
         var due: Int64?
         for var next in unstored.removeAll() {
-            if let finds = broom.finds(in: next.batch) {
-                if let other = finds.due { due = min(due ?? .max, other) }
-                if !finds.refused.isEmpty { gone.append((next.batch.subset(finds.refused), true)) }
-                if !finds.aged.isEmpty { gone.append((next.batch.subset(finds.aged), false)) }
-                let left = finds.left(of: next.batch.count)
+            if let found = find(next.batch) {
+                if let other = found.due { due = min(due ?? .max, other) }
+                if !found.refused.isEmpty { gone.append((next.batch.subset(found.refused), true)) }
+                if !found.aged.isEmpty { gone.append((next.batch.subset(found.aged), false)) }
+                let left = found.left(of: next.batch.count)
                 guard !left.isEmpty else {
                     // The receipt of the destroyed events is settled as soon as everything in front of them is stored.
                     if kept.isEmpty { pass(next.position) } else { kept[kept.count - 1].position.raise(to: next.position) }
@@ -405,6 +311,7 @@ struct Backlog: ~Copyable {
         }
         for next in kept { unstored.append(next) }
         for (batch, _) in gone { unstoredBytes -= batch.bytes.count }
+        assert(unstoredBytes >= 0, "more bytes were destroyed than waited")
         return (gone, due)
     }
 
@@ -422,8 +329,11 @@ struct Backlog: ~Copyable {
     /// Removes and returns all rows that could not be stored.
     mutating func takeUnstored(at now: Instant) -> [Unstored] {
         form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
+        assert(commit == nil, "rows are taken while others are being stored")
+        let rows = unstored.removeAll()
+        assert(rows.reduce(0) { $0 + $1.batch.bytes.count } == unstoredBytes, "the number of bytes to store does not match the rows")
         unstoredBytes = 0
-        return unstored.removeAll()
+        return rows
     }
 }
 

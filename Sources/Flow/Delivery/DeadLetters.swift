@@ -16,6 +16,8 @@ public final class DeadLetters: Sendable {
     private let warn: @Sendable (String) -> Void
     private let divert: Divert?
     private let state = Monitor(State())
+    /// Messages for a person that are not sent yet. They are sent while the lock of the state is not held.
+    private let messages = Monitor<[String]>([])
 
     fileprivate struct State {
         var file: DeadLetterFile?
@@ -28,7 +30,7 @@ public final class DeadLetters: Sendable {
         /// True if letters were removed that the file's log may still contain.
         var isUntidy = false
         /// The trouble that was reported last, by provider. It is not reported again until events could be kept.
-        var told: [String: Trouble] = [:]
+        var reported: [String: Trouble] = [:]
         /// The second check before events are kept. It is nil if no ledger is kept.
         var check: SecondCheck?
         /// The events that were destroyed instead of being kept, since the last sweep.
@@ -69,37 +71,59 @@ public final class DeadLetters: Sendable {
         _ batch: Batch, provider: String, routes: [String], reason: LaneAccount.Fate, _ answer: Answer, attempts: Int, isLost: Bool
     ) -> (lost: Int, fault: SpoolFault?) {
         if let divert { return (divert(batch), nil) }
+        // The check may send a message when it refreshes, so this happens before the lock is taken.
+        state.withLock { $0.check }?.refresh()
+        defer { sendMessages() }
         return state.withLock { state in
-            guard let kept = state.allowed(of: batch) else { return (0, nil) }
+            let (kept, refused) = state.divide(batch)
+            guard let kept else {
+                state.destroy(refused)
+                return (0, nil)
+            }
             do throws(SpoolFault) {
                 try use(&state, makes: true) { (file) throws(SpoolFault) in
                     try file.bury(
                         kept, at: clock.wall(), provider: provider, routes: routes, levels: levels.all, reason: reason.rawValue,
                         code: answer.code, answer: answer.message, attempts: attempts)
                 }
-                for (provider, trouble) in state.told.sorted(by: { $0.key < $1.key }) { warn(DeadLetters.words(provider, over: trouble)) }
-                state.told = [:]
+                for (provider, trouble) in state.reported.sorted(by: { $0.key < $1.key }) {
+                    note(DeadLetters.message(provider, over: trouble))
+                }
+                state.reported = [:]
+                state.destroy(refused)
                 if let oldest = batch.entries.map(\.arrival).min() { state.onBurial?(oldest) }
                 return (0, nil)
             } catch {
                 // The file may have been moved away, or may be back the next time.
                 state.file = nil
-                let before = state.told[provider]
+                // A lane that holds the batch comes again with all of it.
+                if isLost { state.destroy(refused) }
+                let before = state.reported[provider]
                 if before?.kind != error.kind || before?.isLoss != isLost {
                     let rest =
                         isLost
                         ? "events lost: \(grouped(kept.count)), and more may follow"
                         : "its lane holds them and hands nothing over until they are kept (dead_letters: block); make room on the disk"
-                    warn("dead letters of \(provider) cannot be kept: \(error); \(rest)")
+                    note("dead letters of \(provider) cannot be kept: \(error); \(rest)")
                 }
-                state.told[provider] = Trouble(
+                state.reported[provider] = Trouble(
                     kind: error.kind, isLoss: isLost, lost: (before?.lost ?? 0) + (isLost ? kept.count : 0))
                 return (kept.count, error)
             }
         }
     }
 
-    private static func words(_ provider: String, over trouble: Trouble) -> String {
+    private func note(_ message: String) { messages.withLock { $0.append(message) } }
+
+    private func sendMessages() {
+        let all = messages.withLock { messages in
+            defer { messages = [] }
+            return messages
+        }
+        for message in all { warn(message) }
+    }
+
+    private static func message(_ provider: String, over trouble: Trouble) -> String {
         let lost = trouble.lost == 0 ? "" : "; events lost meanwhile: \(grouped(trouble.lost))"
         return "dead letters of \(provider) can be kept again\(lost)"
     }
@@ -140,7 +164,9 @@ public final class DeadLetters: Sendable {
                 throw SpoolFault(.failed, "\(path): \(error)")
             }
         }
-        let file = try DeadLetterFile(path, makes: makes, mends: true, at: clock.wall(), cipher: cipher, say: warn)
+        let file = try DeadLetterFile(
+            path, makes: makes, mends: true, at: clock.wall(), cipher: cipher,
+            say: { [messages] message in messages.withLock { $0.append(message) } })
         state.file = file
         if file != nil { state.hasHadFile = true }
         if let loss = file?.loss {
@@ -153,13 +179,14 @@ public final class DeadLetters: Sendable {
     /// Opens the file at the start of the run, so that this run reports what happened to the letters of earlier runs.
     public func begin() {
         guard divert == nil else { return }
+        defer { sendMessages() }
         state.withLock { state in
             do throws(SpoolFault) {
                 _ = try open(&state, false)
             } catch {
                 // Any other fault is reported to the caller that needs the file.
                 if error.kind == .damaged { state.damage.isFound = true }
-                if error.kind == .damaged { warn("\(error)") }
+                if error.kind == .damaged { note("\(error)") }
             }
         }
     }
@@ -186,6 +213,7 @@ public final class DeadLetters: Sendable {
     /// last sweep.
     public func sweep(_ check: SecondCheck, _ routes: RunNames) throws(SpoolFault) -> Swept {
         guard divert == nil else { return Swept() }
+        defer { sendMessages() }
         return try state.withLock { (state) throws(SpoolFault) in
             let found =
                 try use(&state, makes: false) { (file) throws(SpoolFault) in try file.sweep(check, routes) } ?? (events: 0, bytes: 0)
@@ -204,6 +232,7 @@ public final class DeadLetters: Sendable {
     /// letter is too old, in nanoseconds since 1970. `most` returns the maximum age of letters of a provider and a route.
     public func expire(_ most: (_ provider: String, _ route: String) -> Int64?) throws(SpoolFault) -> (events: Int, due: Int64?) {
         guard divert == nil else { return (0, nil) }
+        defer { sendMessages() }
         return try state.withLock { (state) throws(SpoolFault) in
             let now = clock.wall()
             let expired = try use(&state, makes: false) { (file) throws(SpoolFault) in (file, try file.expire(at: now, most: most)) }
@@ -239,13 +268,19 @@ extension DeadLetters.State {
         file = nil
     }
 
-    /// Returns the part of the batch that may be kept, or nil if there is none.
-    fileprivate mutating func allowed(of batch: Batch) -> Batch? {
-        guard case .refused(let indices)? = check?.check(batch) else { return batch }
-        let gone = batch.subset(indices)
-        refused.events += gone.count
-        refused.bytes += gone.bytes.count
+    /// Divides a batch into the events that may be kept and those that the second check refuses. Each part is nil if it has no event.
+    fileprivate func divide(_ batch: Batch) -> (kept: Batch?, refused: Batch?) {
+        guard case .refused(let indices)? = check?.answer(batch) else { return (batch, nil) }
+        let refused = batch.subset(indices)
         let left = Set(batch.entries.indices).subtracting(indices).sorted()
-        return left.isEmpty ? nil : batch.subset(left)
+        assert(left.count + refused.count == batch.count, "an event of a burial is neither kept nor refused")
+        return (left.isEmpty ? nil : batch.subset(left), refused)
+    }
+
+    /// Counts events that are destroyed instead of being kept.
+    fileprivate mutating func destroy(_ batch: Batch?) {
+        guard let batch else { return }
+        refused.events += batch.count
+        refused.bytes += batch.bytes.count
     }
 }

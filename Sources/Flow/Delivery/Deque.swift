@@ -7,6 +7,7 @@ struct Deque<Element> {
     var count: Int { storage.count - head }
     var isEmpty: Bool { count == 0 }
     var first: Element? { isEmpty ? nil : self[0] }
+    var last: Element? { isEmpty ? nil : self[count - 1] }
     subscript(_ index: Int) -> Element { storage[head + index]! }
 
     mutating func append(_ element: Element) { storage.append(element) }
@@ -14,9 +15,9 @@ struct Deque<Element> {
     mutating func prepend(_ element: Element) {
         if head == 0 {
             // Reserve as much space in front as there is behind, so that the next elements fit without a move.
-            let room = max(4, storage.count)
-            storage.insert(contentsOf: repeatElement(nil, count: room), at: 0)
-            head = room
+            let spare = max(4, storage.count)
+            storage.insert(contentsOf: repeatElement(nil, count: spare), at: 0)
+            head = spare
         }
         head -= 1
         storage[head] = element
@@ -25,6 +26,7 @@ struct Deque<Element> {
     mutating func removeFirst() -> Element { remove(at: 0) }
 
     mutating func remove(at index: Int) -> Element {
+        assert(index < count, "an element behind the end is removed")
         let element = self[index]
         if index == 0 {
             storage[head] = nil

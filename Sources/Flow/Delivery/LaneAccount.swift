@@ -68,19 +68,22 @@ public struct LaneAccount: Sendable, Equatable {
     public var totalWaiting: Int { taken.indices.reduce(0) { $0 + waiting(route: $1) } }
 
     mutating func take(_ route: UInt16) {
-        makeRoom(for: route)
+        addRoutes(upTo: route)
         taken[Int(route)] += 1
     }
 
     mutating func resume(_ route: UInt16, _ count: Int) {
-        makeRoom(for: route)
+        addRoutes(upTo: route)
         resumed[Int(route)] += count
     }
 
-    mutating func settle(_ route: UInt16, fate: Fate, count: Int = 1) { settled[LaneAccount.index(fate)][Int(route)] += count }
+    mutating func settle(_ route: UInt16, fate: Fate, count: Int = 1) {
+        settled[LaneAccount.index(fate)][Int(route)] += count
+        assert(waiting(route: Int(route)) >= 0, "more events of a route have a fate than came in")
+    }
 
     /// Adds routes that the plan did not have: those of an earlier run, or of a later plan.
-    private mutating func makeRoom(for route: UInt16) {
+    private mutating func addRoutes(upTo route: UInt16) {
         let more = Int(route) + 1 - taken.count
         guard more > 0 else { return }
         let zeros = Array(repeating: 0, count: more)

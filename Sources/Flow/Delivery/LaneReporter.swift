@@ -10,9 +10,9 @@ public struct LaneReporter: Sendable {
     let storeGone: @Sendable (StorageFault) -> Void
     /// Called when a lane has closed. Returns the number of lanes that are left.
     let laneClosed: @Sendable (Lane) -> Int
-    private let told = Monitor(Told())
+    private let reported = Monitor(Reported())
 
-    private struct Told {
+    private struct Reported {
         var burials: Set<String> = []
         /// The number of times that a lane began to fail or to drop events, by lane.
         var troubles: [String: Int] = [:]
@@ -31,22 +31,22 @@ public struct LaneReporter: Sendable {
     public func tell(_ lane: Lane, _ news: Lane.News) {
         switch news {
         case .failing(let answer, let again):
-            guard isWorthTelling(lane) else { return }
-            say("\(lane.name): \(words(answer)); its events wait, next try in \(brief(again))")
+            guard isWorthReporting(lane) else { return }
+            say("\(lane.name): \(text(of: answer)); its events wait, next try in \(brief(again))")
         case .recovered(let attempts):
-            guard wasTold(lane) else { return }
+            guard wasReported(lane) else { return }
             say("\(lane.name): delivers again after \(grouped(attempts)) failed \(attempts == 1 ? "attempt" : "attempts")")
         case .buried(let count, let reason, let answer, let lost):
             // Only the first burial of its kind is reported for each lane. The account at the end has the numbers.
             let kind = "\(lane.name) \(reason.rawValue) \(answer.code)"
-            guard told.withLock({ $0.burials.insert(kind).inserted }), lost < count else { return }
+            guard reported.withLock({ $0.burials.insert(kind).inserted }), lost < count else { return }
             let what = count == 1 ? "an event" : "\(grouped(count)) events"
-            say("\(lane.name): \(what) \(reason.rawValue): \(words(answer)); kept in \(deadLetters)")
+            say("\(lane.name): \(what) \(reason.rawValue): \(text(of: answer)); kept in \(deadLetters)")
         case .dropping:
-            guard isWorthTelling(lane) else { return }
+            guard isWorthReporting(lane) else { return }
             say("\(lane.name): its queue is full; events are dropped, as queue.full asks, and counted")
         case .opened(let failures):
-            guard isWorthTelling(lane) else { return }
+            guard isWorthReporting(lane) else { return }
             say("\(lane.name): \(failures) failures in a row, its breaker is open: one batch at a time probes")
         // The loss that damage causes is reported separately.
         case .storing(let fault?, let act):
@@ -86,27 +86,27 @@ public struct LaneReporter: Sendable {
 
     private func sayLast(of lane: Lane, _ answer: Answer, _ end: String) {
         let left = laneClosed(lane)
-        say("\(lane.name): \(words(answer)); " + (left == 0 ? "no other provider is left, ending" : end))
+        say("\(lane.name): \(text(of: answer)); " + (left == 0 ? "no other provider is left, ending" : end))
     }
 
     /// Returns true if the trouble is worth a message. A lane that fails and recovers all the time is reported ten times, and then each
     /// time the count has grown tenfold.
-    private func isWorthTelling(_ lane: Lane) -> Bool {
-        told.withLock { told in
-            told.troubles[lane.name, default: 0] += 1
-            return wasTold(told.troubles[lane.name]!)
+    private func isWorthReporting(_ lane: Lane) -> Bool {
+        reported.withLock { reported in
+            reported.troubles[lane.name, default: 0] += 1
+            return wasReported(reported.troubles[lane.name]!)
         }
     }
 
-    private func wasTold(_ lane: Lane) -> Bool { told.withLock { wasTold($0.troubles[lane.name] ?? 0) } }
+    private func wasReported(_ lane: Lane) -> Bool { reported.withLock { wasReported($0.troubles[lane.name] ?? 0) } }
 
-    private func wasTold(_ count: Int) -> Bool {
+    private func wasReported(_ count: Int) -> Bool {
         var milestone = 10
         while milestone < count { milestone *= 10 }
         return count <= 10 || count == milestone
     }
 
-    private func words(_ answer: Answer) -> String {
+    private func text(of answer: Answer) -> String {
         answer.message.isEmpty ? "failed with code \(answer.code)" : printable(answer.message)
     }
 

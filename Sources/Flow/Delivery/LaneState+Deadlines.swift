@@ -12,63 +12,50 @@ extension LaneState {
     var nextDeadline: Instant? {
         switch phase {
         case .stopped, .ended: nil
-        case .flushing: flushDue
-        case .open, .draining: (inFlight.values.compactMap(\.due) + (calling.map { [$0.due] } ?? [])).min()
+        case .flushing: ending.flushDue
+        case .open, .draining: deliveries.nextDeadline
         }
-    }
-
-    /// The number of calls that the provider still holds after their deadline. A call that blocks the lane's thread counts again after each
-    /// further deadline. Nothing else can be delivered meanwhile, since only one thread at a time calls a module.
-    private var overdue: Int {
-        guard let calling else { return unanswered.count }
-        let isCounted = calling.token.map(unanswered.contains) ?? false
-        return unanswered.count + max(0, calling.passed - (isCounted ? 1 : 0))
     }
 
     /// Gives up calls that are past their deadline. Their batches are unknown and wait to be sent again. The provider keeps the memory of
     /// such a batch until it ends the call. Only a thread that never calls the provider uses this function.
-    mutating func expire(at now: Instant) -> [Effect] {
+    mutating func expire(_ answers: ConsentAnswers, at now: Instant) -> [Effect] {
         switch phase {
         case .stopped, .ended: return []
         case .flushing:
-            guard let flushDue, flushDue <= now else { return [] }
+            guard let due = ending.flushDue, due <= now else { return [] }
             phase = .ended
-            givenUpFor = Answer("it did not flush")
+            ending.givenUpFor = Answer("it did not flush")
             return [.failing(Answer("it did not flush within \(plan.deadline.configured)"), again: .zero)]
         case .open, .draining: break
         }
         var effects: [Effect] = []
+        let overdue = deliveries.overdue(at: now)
         // The latest delivery comes first, since each batch goes back to the front of the queue.
-        for (token, waiting) in inFlight.sorted(by: { $0.key > $1.key }) where waiting.due.map({ $0 <= now }) ?? false {
-            inFlight[token] = nil
-            inFlightBytes -= waiting.batch.bytes.count
+        for token in deliveries.pastDeadline(at: now) {
+            guard var delivery = deliveries.abandon(token) else { continue }
             account.abandoned += 1
-            unanswered.insert(token)
-            var waiting = waiting
-            waiting.mayHaveArrived = true
-            guard let waiting = rest(of: waiting) else { continue }
+            delivery.mayHaveArrived = true
+            guard let waiting = rest(of: delivery, answers[delivery.batch]) else { continue }
             again(waiting, answer: Answer("no answer within \(plan.deadline.configured)"), after: nil, at: now, effects: &effects)
         }
-        effects += goOnLeaving()
-        if let call = calling, call.due <= now {
-            calling?.passed += 1
-            calling?.due = now + plan.deadline
-        }
+        effects += continueClosing(answers)
+        deliveries.extendCall(by: plan.deadline, at: now)
         if overdue >= plan.abandon {
             effects += stop(
                 for: Answer(
                     "the module holds \(overdue) \(overdue == 1 ? "call" : "calls") beyond the deadline of \(plan.deadline.configured) "
-                        + "(delivery.deadline) and is not called again"))
+                        + "(delivery.deadline) and is not called again"), answers)
         }
         return effects
     }
 
     /// Stops the lane, because the provider does not return from a call. The provider is not called again, except to close it.
-    mutating func stop(for answer: Answer) -> [Effect] {
-        givenUpFor = answer
+    mutating func stop(for answer: Answer, _ answers: ConsentAnswers) -> [Effect] {
+        ending.givenUpFor = answer
         guard phase != .ended, phase != .stopped else { return [] }
-        var effects = buryAll(phase == .open ? .stopped : .ended, answer)
-        failure = answer
+        var effects = buryAll(phase == .open ? .stopped : .ended, answer, answers)
+        health.stop(with: answer)
         effects.append(.stopped(answer))
         return effects
     }

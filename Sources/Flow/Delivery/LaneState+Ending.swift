@@ -11,7 +11,7 @@ extension LaneState {
         if phase == .stopped { phase = .ended }
     }
 
-    mutating func providerClosed() { isProviderClosed = true }
+    mutating func providerClosed() { ending.isProviderClosed = true }
 
     mutating func flushed(_ outcome: Outcome) -> [Effect] {
         guard phase == .flushing else { return [] }
@@ -22,62 +22,63 @@ extension LaneState {
 
     /// Ends the lane because its destination is gone for good. The provider reports this for itself or for a batch. Nothing more is handed
     /// over. Deliveries in flight end first, since the reader may have received them before it left.
-    mutating func leave(_ answer: Answer) -> [Effect] {
-        guard inFlight.isEmpty else {
-            leaving = leaving ?? answer
+    mutating func closeAfterDeliveries(_ answer: Answer, _ answers: ConsentAnswers) -> [Effect] {
+        guard deliveries.isEmpty else {
+            ending.closingAnswer = ending.closingAnswer ?? answer
             return []
         }
-        return close(leaving ?? answer)
+        return close(ending.closingAnswer ?? answer, answers)
     }
 
-    /// Continues to leave after a delivery in flight has ended. It may have been the last one.
-    mutating func goOnLeaving() -> [Effect] { leaving.map { leave($0) } ?? [] }
+    /// Continues to close after a delivery in flight has ended. It may have been the last one.
+    mutating func continueClosing(_ answers: ConsentAnswers) -> [Effect] {
+        ending.closingAnswer.map { closeAfterDeliveries($0, answers) } ?? []
+    }
 
     /// Closes the lane when its destination is gone and nothing is in flight. Events that are only in memory are not kept, since their
     /// reader chose to leave. They count as undelivered, or as unknown if they may have arrived. Events on disk stay there.
-    private mutating func close(_ answer: Answer) -> [Effect] {
+    private mutating func close(_ answer: Answer, _ answers: ConsentAnswers) -> [Effect] {
         guard phase != .ended, phase != .stopped else { return [] }
-        isClosedByProvider = true
+        ending.isClosedByProvider = true
         if isDurable {
-            keepAll(.ended)
+            keepAll(.ended, answers)
             return [.closed(answer)]
         }
-        account.unkept += takeAll(.ended).reduce(0) { $0 + $1.waiting.batch.count }
-        return buryLast() + [.closed(answer)]
+        account.unkept += takeAll(.ended, answers).reduce(0) { $0 + $1.waiting.batch.count }
+        return buryLast(answers) + [.closed(answer)]
     }
 
     /// Gives up what waits, because time is up. It stays on disk or becomes dead letters.
-    mutating func giveUp(_ answer: Answer) -> [Effect] {
-        givenUpFor = answer
+    mutating func giveUp(_ answer: Answer, _ answers: ConsentAnswers) -> [Effect] {
+        ending.givenUpFor = answer
         guard phase != .ended else { return [] }
-        return buryAll(.ended, failure ?? answer)
+        return buryAll(.ended, health.failure ?? answer, answers)
     }
 
-    mutating func buryAll(_ phase: Phase, _ answer: Answer) -> [Effect] {
+    mutating func buryAll(_ phase: Phase, _ answer: Answer, _ answers: ConsentAnswers) -> [Effect] {
         if isDurable {
-            keepAll(phase)
+            keepAll(phase, answers)
             return []
         }
-        let left = takeAll(phase)
-        return buryLast()
+        let left = takeAll(phase, answers)
+        return buryLast(answers)
             + left.map { waiting, fate in
-                unburied += 1
-                return .bury(Burial(waiting: waiting, reason: fate, answer: answer, isSettled: true))
+                let burial = Burial(waiting: waiting, reason: fate, answer: answer, isSettled: true)
+                letters.begin(burial)
+                return .bury(burial)
             }
     }
 
     /// Ends or stops the lane and settles everything that it holds. Events in flight become unknown: they may have arrived, or may still
     /// arrive.
-    private mutating func takeAll(_ phase: Phase) -> [(waiting: Waiting, fate: LaneAccount.Fate)] {
+    private mutating func takeAll(_ phase: Phase, _ answers: ConsentAnswers) -> [(waiting: Waiting, fate: LaneAccount.Fate)] {
         self.phase = phase
         sealAssembly(at: Instant(nanoseconds: .max), always: true)
         let left =
-            inFlight.sorted { $0.key < $1.key }.map { ($0.value, LaneAccount.Fate.unknown) }
+            deliveries.removeAll().map { ($0, LaneAccount.Fate.unknown) }
             + queue.removeAll().map { ($0, $0.fate(otherwise: .undelivered)) }
-        inFlight.removeAll()
-        inFlightBytes = 0
         return left.compactMap { waiting, fate in
-            guard let rest = rest(of: waiting) else { return nil }
+            guard let rest = rest(of: waiting, answers[waiting.batch]) else { return nil }
             settle(rest.batch, fate)
             return (rest, fate)
         }

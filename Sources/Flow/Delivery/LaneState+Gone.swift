@@ -8,14 +8,13 @@ internal import Spool
 
 extension LaneState {
     /// Asks the thread that has the store to check whether the files are in their place.
-    mutating func checkPlace() { mustCheckPlace = canStore }
+    mutating func checkPlace() { storeHealth.mustCheckPlace = storeHealth.canStore }
 
     mutating func storeGone(_ fault: SpoolFault, at now: Instant) -> [Effect] {
-        guard !isStoreGone else { return [] }
-        isStoreGone = true
-        (storeFault, storeAgain, storeFailures) = (fault, nil, 0)
+        guard !storeHealth.isGone else { return [] }
+        storeHealth.noteGone(fault)
         // The senders of these events get no acknowledgement and can send them again.
-        _ = receipts.removeAll()
+        receipts.removeAll()
         for row in backlog.takeUnstored(at: now) { lose(row.batch, mayHaveArrived: row.mayHaveArrived) }
         toDrop = 0
         return [.gone(fault)]

@@ -23,7 +23,7 @@ struct Burial {
 
 extension LaneState {
     /// True if letters that cannot be kept stop the lane. A lane that has ended or was stopped hands nothing over, so it holds no letters.
-    private var holdsLetters: Bool { plan.deadLetters == .block && (phase == .open || phase == .draining) }
+    private var holdsLetters: Bool { plan.deadLetters == .block && isRunning }
 
     mutating func bury(_ waiting: Waiting, fate: LaneAccount.Fate, answer: Answer, effects: inout [Effect]) {
         bury(Burial(waiting: waiting, reason: fate, answer: answer, isSettled: false), &effects)
@@ -35,28 +35,24 @@ extension LaneState {
             settle(burial.batch, burial.reason)
             burial.isSettled = true
         }
-        unburied += 1
-        if !burial.isSettled { unsettled += 1 }
+        letters.begin(burial)
         effects.append(.bury(burial))
     }
 
     /// Records that a burial was carried out. Because of the fault, `lost` events could not be kept. Only events that were kept may leave
     /// the disk.
     mutating func buried(_ burial: Burial, lost: Int, _ fault: SpoolFault? = nil, at now: Instant) {
-        unburied -= 1
-        if !burial.isSettled { unsettled -= 1 }
+        letters.end(burial)
         if burial.isSettled {
             account.lost += lost
             if let share = burial.share, lost == 0 { backlog.release(share) }
         } else if lost == 0 {
             settle(burial.waiting, burial.reason)
-            (letterFault, lettersAgain, letterFailures) = (nil, nil, 0)
-        } else if phase == .open || phase == .draining {
-            letterFailures += 1
-            letterFault = fault
-            lettersAgain = now + backoff.wait(after: min(letterFailures, 6), &random)
-            letters.append(burial)
-        } else if isDurable, burial.share != nil || canStore {
+            letters.noteSuccess()
+        } else if isRunning {
+            let backoff = backoff
+            letters.hold(burial, fault, at: now, backoff, &random)
+        } else if isDurable, burial.share != nil || storeHealth.canStore {
             // The lane has ended since the burial began.
             keep(burial.waiting)
         } else {
@@ -68,15 +64,15 @@ extension LaneState {
     /// Tries once more to bury the letters that could not be kept so far.
     mutating func buryAgain() -> [Effect] {
         var effects: [Effect] = []
-        for burial in letters.removeAll() { bury(burial, &effects) }
+        for burial in letters.takeHeld() { bury(burial, &effects) }
         return effects
     }
 
     /// Tries for the last time, after a lane in memory has ended.
-    mutating func buryLast() -> [Effect] {
+    mutating func buryLast(_ answers: ConsentAnswers) -> [Effect] {
         var effects: [Effect] = []
-        for burial in letters.removeAll() {
-            guard let rest = rest(of: burial.waiting) else { continue }
+        for burial in letters.takeHeld() {
+            guard let rest = rest(of: burial.waiting, answers[burial.batch]) else { continue }
             bury(Burial(waiting: rest, reason: burial.reason, answer: burial.answer, isSettled: false), &effects)
         }
         return effects

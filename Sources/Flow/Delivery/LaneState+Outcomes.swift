@@ -2,35 +2,42 @@
 // lane state.
 
 internal import Admission
+internal import ConsentGate
 internal import Plans
 internal import Platform
 
 extension LaneState {
-    mutating func completed(_ token: UInt64, _ outcome: BatchOutcome, at now: Instant) -> [Effect] {
-        guard let waiting = inFlight.removeValue(forKey: token) else {
-            if unanswered.remove(token) != nil { account.late += 1 }
+    mutating func completed(_ token: UInt64, _ outcome: BatchOutcome, _ answers: ConsentAnswers, at now: Instant) -> [Effect] {
+        let waiting: Waiting
+        switch deliveries.end(token) {
+        case .delivery(let delivery): waiting = delivery
+        case .late:
+            account.late += 1
             return []
+        case .unknown: return []
         }
-        inFlightBytes -= waiting.batch.bytes.count
         // A pause that the old provider asks for does not concern the provider that replaced it.
-        let outcome = token < firstToken ? outcome.withoutTimes : outcome
+        let outcome = deliveries.isOfReplacedProvider(token) ? outcome.withoutTimes : outcome
         var effects: [Effect] = []
         if outcome.events.isEmpty {
-            apply(outcome.batch, to: waiting, at: now, &effects)
+            apply(outcome.batch, to: waiting, answers[waiting.batch], answers, at: now, &effects)
             if outcome.batch.isSettled { noteSuccess(&effects) }
         } else {
-            applyEach(outcome, to: waiting, at: now, &effects)
+            applyEach(outcome, to: waiting, answers, at: now, &effects)
         }
         // The pause begins last, since a failure during a pause does not count, but this one does.
-        if case .retry(_, let after?) = outcome.batch { pause(for: after, at: now) }
-        return effects + goOnLeaving()
+        if case .retry(_, let after?) = outcome.batch { health.pause(for: after, at: now) }
+        return effects + continueClosing(answers)
     }
 
     /// Applies an outcome in which some events have an outcome of their own. The other events are the rest, which is treated like any
     /// batch.
-    private mutating func applyEach(_ outcome: BatchOutcome, to waiting: Waiting, at now: Instant, _ effects: inout [Effect]) {
+    private mutating func applyEach(
+        _ outcome: BatchOutcome, to waiting: Waiting, _ answers: ConsentAnswers, at now: Instant, _ effects: inout [Effect]
+    ) {
         // Events with the same outcome continue together, in their order in the batch. A refusal of the rest is not a refusal of each of
         // its events, so the rest never joins events that were refused individually.
+        assert(outcome.events.keys.allSatisfy(waiting.batch.entries.indices.contains), "an outcome is about an event behind the batch")
         var groups: [(outcome: Outcome, isRefusedRest: Bool, indices: [Int])] = []
         for index in 0..<waiting.batch.count {
             let own = outcome.events[index]
@@ -42,59 +49,37 @@ extension LaneState {
                 groups.append((fate, isRefusedRest, [index]))
             }
         }
+        assert(groups.reduce(0) { $0 + $1.indices.count } == waiting.batch.count, "an event has no outcome, or more than one")
         for group in groups.reversed() {
             var part = waiting
-            if groups.count > 1 { part = waiting.part(group.indices) }
+            var answer = answers[waiting.batch]
+            if groups.count > 1 { (part, answer) = (waiting.part(group.indices), answer.part(group.indices)) }
             if outcome.batch.isClosed, !group.outcome.isSettled {
                 // The lane closes below and treats this part like the events that wait.
                 if case .unknown = group.outcome { part.mayHaveArrived = true }
-                queue.prepend(part)
+                if let rest = rest(of: part, answer) { queue.prepend(rest) }
             } else {
-                apply(group.outcome, to: part, isVerdictOnEvents: !group.isRefusedRest, at: now, &effects)
+                apply(group.outcome, to: part, answer, answers, isVerdictOnEvents: !group.isRefusedRest, at: now, &effects)
             }
         }
-        if case .closed(let answer) = outcome.batch { effects += leave(answer) }
+        if case .closed(let answer) = outcome.batch { effects += closeAfterDeliveries(answer, answers) }
         if groups.allSatisfy(\.outcome.isSettled), outcome.batch.isSettled { noteSuccess(&effects) }
     }
 
-    // MARK: - A pause
-
-    /// The maximum pause that a provider can ask for, so that no provider stops a lane for years.
-    static let longestPause = Duration.seconds(3600)
-
-    /// Hands nothing over until the pause ends, whatever other deliveries in flight answer meanwhile.
-    private mutating func pause(for time: Duration, at now: Instant) {
-        let until = now + min(time, LaneState.longestPause)
-        pausedUntil = pausedUntil.map { max($0, until) } ?? until
-    }
-
-    func isPaused(at now: Instant) -> Bool { pausedUntil.map { now < $0 } ?? false }
-
     // MARK: - What becomes of a batch
-
-    private mutating func noteDelivery(of batch: Batch, at now: Instant) {
-        rate.note(batch.count, at: now)
-        sizes.note(Int64(batch.count))
-        // The events of one block have the same arrival.
-        let wall = epoch + now.nanoseconds
-        var first = 0
-        for index in 1...batch.count where index == batch.count || batch.arrivals[index] != batch.arrivals[first] {
-            ages.note(max(0, wall - batch.arrivals[first]), count: index - first)
-            first = index
-        }
-    }
 
     /// `isVerdictOnEvents` says that a rejection concerns these very events, so that halving is not necessary.
     private mutating func apply(
-        _ outcome: Outcome, to waiting: Waiting, isVerdictOnEvents: Bool = false, at now: Instant, _ effects: inout [Effect]
+        _ outcome: Outcome, to waiting: Waiting, _ consent: SecondCheck.Answer, _ answers: ConsentAnswers,
+        isVerdictOnEvents: Bool = false, at now: Instant, _ effects: inout [Effect]
     ) {
         if case .delivered = outcome {
-            noteDelivery(of: waiting.batch, at: now)
+            measures.note(waiting.batch, at: now, wall: epoch + now.nanoseconds)
             return settle(waiting, .delivered)
         }
         // Events that the provider did not take must not wait again if their subject has refused meanwhile.
-        guard let waiting = rest(of: waiting) else {
-            if case .closed(let answer) = outcome { effects += leave(answer) }
+        guard let waiting = rest(of: waiting, consent) else {
+            if case .closed(let answer) = outcome { effects += closeAfterDeliveries(answer, answers) }
             return
         }
         switch outcome {
@@ -106,7 +91,7 @@ extension LaneState {
                 bury(waiting, fate: .rejected, answer: answer, effects: &effects)
             }
         case .retry(let answer, let after):
-            again(waiting, answer: answer, after: after.map { min($0, LaneState.longestPause) }, at: now, effects: &effects)
+            again(waiting, answer: answer, after: after.map { min($0, ProviderHealth.longestPause) }, at: now, effects: &effects)
         case .unknown(let answer):
             var waiting = waiting
             waiting.mayHaveArrived = true
@@ -115,11 +100,12 @@ extension LaneState {
             again(waiting, answer: answer, after: plan.retry.most, forever: true, at: now, effects: &effects)
         case .closed(let answer):
             queue.prepend(waiting)
-            effects += leave(answer)
+            effects += closeAfterDeliveries(answer, answers)
         }
     }
 
     mutating func halve(_ waiting: Waiting) {
+        assert(waiting.batch.count > 1, "a single event is halved")
         let middle = waiting.batch.count / 2
         for range in [middle..<waiting.batch.count, 0..<middle] {
             var half = waiting.part(Array(range))
@@ -144,20 +130,14 @@ extension LaneState {
             return
         }
         account.retries += 1
-        // A delivery that was in flight when the provider asked for a pause fails for the same reason.
-        if !isPaused(at: now) { failedAttempts += 1 }
+        let backoff = backoff
         let wait = after ?? backoff.wait(after: waiting.attempts, &random)
-        if failedAttempts >= plan.breaker {
-            if !isBreakerOpen { effects.append(.opened(failures: failedAttempts)) }
-            breakerUntil = now + wait
-            isBreakerOpen = true
-        }
+        let change = health.noteFailure(answer, wait: wait, most: plan.breaker, at: now)
+        if change.hasOpened { effects.append(.opened(failures: health.failedAttempts)) }
         if let share = waiting.share, let first = waiting.firstTried {
             backlog.noteTry(share, attempts: waiting.attempts, first: first.nanoseconds + epoch)
         }
-        if failure != answer { effects.append(.failing(answer, again: wait)) }
-        failure = answer
-        lastFailure = (answer, now)
+        if change.isNew { effects.append(.failing(answer, again: wait)) }
         var waiting = waiting
         waiting.due = nil
         waiting.notBefore = now + wait
@@ -165,11 +145,7 @@ extension LaneState {
     }
 
     private mutating func noteSuccess(_ effects: inout [Effect]) {
-        if failure != nil { effects.append(.recovered(attempts: failedAttempts)) }
-        failure = nil
-        failedAttempts = 0
-        isBreakerOpen = false
-        breakerUntil = nil
+        if let failed = health.noteSuccess() { effects.append(.recovered(attempts: failed)) }
     }
 
 }
@@ -184,7 +160,7 @@ extension Outcome {
     }
 
     fileprivate var isRejected: Bool { if case .rejected = self { true } else { false } }
-    fileprivate var isClosed: Bool { if case .closed = self { true } else { false } }
+    var isClosed: Bool { if case .closed = self { true } else { false } }
 
     fileprivate var withoutTime: Outcome {
         if case .retry(let answer, _?) = self { return .retry(answer, after: nil) }

@@ -7,8 +7,8 @@ extension LaneState {
     /// Returns whole batches that have no row on disk, or no row yet.
     mutating func inMemory(at now: Instant) -> [Batch] {
         sealAssembly(at: now, always: true)
-        var waiting = inFlight.sorted { $0.key < $1.key }.map(\.value)
-        waiting += (0..<letters.count).map { letters[$0].waiting } + (0..<queue.count).map { queue[$0] }
+        var waiting = deliveries.inOrder
+        waiting += (0..<letters.held.count).map { letters.held[$0].waiting } + (0..<queue.count).map { queue[$0] }
         return waiting.filter { $0.share == nil }.map(\.batch) + backlog.unstoredBatches(at: now)
     }
 }

@@ -13,7 +13,7 @@ public struct Swept: Sendable, Equatable {
     public var events = 0
     public var bytes = 0
     /// The number of events that were in flight when the sweep began. They may have been delivered.
-    public var inHands = 0
+    public var inFlight = 0
     /// True if the sweep did not finish, so that something may be left.
     public var isCut = false
     /// True if events may still come back from the provider, or are on their way to the dead letters.
@@ -22,47 +22,34 @@ public struct Swept: Sendable, Equatable {
 }
 
 extension LaneState {
-    /// A sweep of the disk that is under way.
-    struct Sweeping {
-        /// The row up to which the sweep is done. It is nil if all rows are done and the destroyed events still have to leave the disk.
-        var row: Int64?
-        var swept: Swept
-        var done: [@Sendable (Swept) -> Void]
-        /// True if the store was asked since this sweep began. An answer to an earlier request says nothing about this sweep.
-        var isAsked = false
-        /// True if the rows are done and the records of that time are committed. The sweep does not wait for later records, which belong to
-        /// other events.
-        var isStored = false
-        /// True if a caller waits for the sweep. Nobody waits for a sweep that looks only for old events.
-        var isForWithdrawal: Bool { !done.isEmpty }
-    }
-
-    mutating func sweep(at now: Instant, done: @escaping @Sendable (Swept) -> Void) -> [Effect] {
-        guard let check else { return [.swept(Swept(), [done])] }
-        var swept = sweeping?.swept ?? Swept()
-        swept.inHands = refusedInHands
-        sweepMemory(broom(check, at: now), at: now)
-        guard canStore else {
-            swept = told(swept)
+    mutating func sweep(_ answers: ConsentAnswers, at now: Instant, done: @escaping @Sendable (Swept) -> Void) -> [Effect] {
+        guard withdrawals.checksConsent else { return [.swept(Swept(), [done])] }
+        let earlier = withdrawals.sweeping
+        var swept = earlier?.swept ?? Swept()
+        swept.inFlight = refusedInFlight(answers)
+        sweepMemory(checkedBy: answers, at: now)
+        guard storeHealth.canStore else {
+            swept = report(of: swept, answers)
             swept.isCut = isDurable
             return [.swept(swept, [done])]
         }
-        sweeping = Sweeping(row: backlog.position, swept: swept, done: (sweeping?.done ?? []) + [done])
+        withdrawals.sweeping = WithdrawalWork.Sweeping(
+            progress: .row(backlog.position), swept: swept, done: (earlier?.done ?? []) + [done])
         return []
     }
 
     /// The number of events in flight that may not be delivered any more.
-    var refusedInHands: Int {
-        inFlight.values.reduce(0) { count, waiting in
-            if case .refused(let indices)? = check?.check(waiting.batch) { count + indices.count } else { count }
+    func refusedInFlight(_ answers: ConsentAnswers) -> Int {
+        deliveries.batches.reduce(0) { count, batch in
+            if case .refused(let indices) = answers[batch] { count + indices.count } else { count }
         }
     }
 
     /// Records that the store has swept some rows. `rows.next` is the row after which it continues, or nil if there are no more rows.
-    mutating func swept(_ rows: SpoolSwept, at now: Instant) -> [Effect] {
+    mutating func rowsSwept(_ rows: SpoolSwept, _ answers: ConsentAnswers, at now: Instant) -> [Effect] {
         var effects: [Effect] = []
         hasSwept(&effects)
-        guard var sweeping else { return effects }
+        guard var sweeping = withdrawals.sweeping else { return effects }
         for (route, count) in rows.routes {
             account.settle(route, fate: .withdrawn, count: count)
             sweeping.swept.events += count
@@ -70,96 +57,94 @@ extension LaneState {
         for (route, count) in rows.aged { account.settle(route, fate: .aged, count: count) }
         sweeping.swept.bytes += rows.bytes
         backlog.lose(SpoolLoss(routes: rows.routes.merging(rows.aged, uniquingKeysWith: +), bytes: rows.bytes + rows.agedBytes, words: ""))
-        noteDue(rows.due, at: now)
-        isUntidy = true
+        ages.noteDue(rows.due, at: now)
+        if tidying == .clean { tidying = .untidy }
         guard sweeping.isAsked else {
-            self.sweeping = sweeping
+            withdrawals.sweeping = sweeping
             return effects
         }
         if let next = rows.next {
-            sweeping.row = next
-            self.sweeping = sweeping
+            sweeping.progress = .row(next)
+            withdrawals.sweeping = sweeping
             return effects
         }
         // During the sweep, rows may have come back from disk or may have been on their way to it.
-        sweepMemory(broom(sweeping.isForWithdrawal ? check : nil, at: now), at: now)
-        sweeping.row = nil
-        tidyAt = now
-        self.sweeping = sweeping
+        sweepMemory(checkedBy: sweeping.isForWithdrawal ? answers : nil, at: now)
+        sweeping.progress = .committing
+        tidying = .due(now)
+        withdrawals.sweeping = sweeping
         return effects
     }
 
     /// Ends the sweep when neither the file nor its log contains a destroyed event.
-    mutating func finishSweep() -> [Effect] {
-        guard let sweeping, sweeping.row == nil, sweeping.isStored || !backlog.hasWork else { return [] }
-        self.sweeping = nil
-        return sweeping.isForWithdrawal ? [.swept(told(sweeping.swept), sweeping.done)] : []
+    mutating func finishSweep(_ answers: ConsentAnswers) -> [Effect] {
+        guard let sweeping = withdrawals.sweeping, sweeping.progress == .stored || sweeping.row == nil && !backlog.hasWork else {
+            return []
+        }
+        withdrawals.sweeping = nil
+        return sweeping.isForWithdrawal ? [.swept(report(of: sweeping.swept, answers), sweeping.done)] : []
     }
 
-    /// Adds the events that were destroyed in memory, or on their way, since the last report.
-    mutating func told(_ swept: Swept) -> Swept {
-        var whole = swept
-        whole.events += untold.events
-        whole.bytes += untold.bytes
-        whole.isLoose = whole.isLoose || refusedInHands > 0 || isBurying
-        untold = Swept()
-        return whole
+    /// Adds what was destroyed since the last report.
+    mutating func report(of swept: Swept, _ answers: ConsentAnswers) -> Swept {
+        withdrawals.report(of: swept, isLoose: refusedInFlight(answers) > 0 || letters.count > 0)
     }
 
     /// Returns the part of a batch that may continue to wait, or nil if there is none. Events whose subject has refused are destroyed.
-    mutating func rest(of waiting: Waiting) -> Waiting? {
-        guard let finds = RetentionSweep(check).finds(in: waiting.batch), !finds.isEmpty else { return waiting }
-        return destroy(finds, of: waiting)
+    mutating func rest(of waiting: Waiting, _ answer: SecondCheck.Answer) -> Waiting? {
+        guard case .refused(let refused) = answer else { return waiting }
+        var found = RetentionSweep.Finds()
+        found.refused = refused
+        return destroy(found, of: waiting)
     }
 
-    mutating func sweepMemory(_ broom: RetentionSweep, at now: Instant) {
+    /// Destroys events in memory that are too old, or that the answers refuse.
+    mutating func sweepMemory(checkedBy answers: ConsentAnswers?, at now: Instant) {
+        let sweep = ages.sweep(at: now)
+        func find(in batch: Batch) -> RetentionSweep.Finds? { sweep.finds(in: batch, answer: answers?[batch] ?? .pass) }
         sealAssembly(at: now, always: true)
         if isDurable { sealGathered(at: now, always: true) }
-        for waiting in inFlight.values {
-            guard let finds = broom.finds(in: waiting.batch) else { continue }
-            noteDue(finds.aged.isEmpty ? finds.due : .min, at: now)
+        for waiting in deliveries.inOrder {
+            guard let found = find(in: waiting.batch) else { continue }
+            ages.noteDue(found.aged.isEmpty ? found.due : .min, at: now)
             // A refused event in flight never waits again, whatever its outcome is, so it need not stay on disk.
-            if !finds.refused.isEmpty, let share = waiting.part(finds.refused).share { backlog.release(share) }
+            if !found.refused.isEmpty, let share = waiting.part(found.refused).share { backlog.release(share) }
         }
         for waiting in queue.removeAll() {
-            guard let finds = broom.finds(in: waiting.batch) else {
+            guard let found = find(in: waiting.batch) else {
                 queue.append(waiting)
                 continue
             }
-            noteDue(finds.due, at: now)
-            if let left = finds.isEmpty ? waiting : destroy(finds, of: waiting) { queue.append(left) }
+            ages.noteDue(found.due, at: now)
+            if let left = found.isEmpty ? waiting : destroy(found, of: waiting) { queue.append(left) }
         }
-        for burial in letters.removeAll() {
-            var burial = burial
-            if let finds = broom.finds(in: burial.batch) {
-                noteDue(finds.due, at: now)
-                guard let left = finds.isEmpty ? burial.waiting : destroy(finds, of: burial.waiting) else { continue }
+        var held: [Burial] = []
+        for var burial in letters.takeHeld() {
+            if let found = find(in: burial.batch) {
+                ages.noteDue(found.due, at: now)
+                guard let left = found.isEmpty ? burial.waiting : destroy(found, of: burial.waiting) else { continue }
                 burial.waiting = left
             }
-            letters.append(burial)
+            held.append(burial)
         }
-        let (gone, due) = backlog.sweep(broom, at: now)
-        noteDue(due, at: now)
+        letters.keepHolding(held)
+        let (gone, due) = backlog.sweep(at: now, find)
+        ages.noteDue(due, at: now)
         for (batch, isRefused) in gone {
-            if isRefused { tellLater(batch) }
+            if isRefused { withdrawals.noteDestroyed(batch) }
             settle(batch, isRefused ? .withdrawn : .aged)
         }
     }
 
     /// Destroys these events of a batch. Returns the rest, or nil if nothing is left.
-    mutating func destroy(_ finds: RetentionSweep.Finds, of waiting: Waiting) -> Waiting? {
-        if !finds.refused.isEmpty {
-            let refused = waiting.part(finds.refused)
-            tellLater(refused.batch)
+    mutating func destroy(_ found: RetentionSweep.Finds, of waiting: Waiting) -> Waiting? {
+        if !found.refused.isEmpty {
+            let refused = waiting.part(found.refused)
+            withdrawals.noteDestroyed(refused.batch)
             settle(refused, .withdrawn)
         }
-        if !finds.aged.isEmpty { settle(waiting.part(finds.aged), .aged) }
-        let left = finds.left(of: waiting.batch.count)
+        if !found.aged.isEmpty { settle(waiting.part(found.aged), .aged) }
+        let left = found.left(of: waiting.batch.count)
         return left.isEmpty ? nil : waiting.part(left)
-    }
-
-    private mutating func tellLater(_ batch: Batch) {
-        untold.events += batch.count
-        untold.bytes += batch.bytes.count
     }
 }

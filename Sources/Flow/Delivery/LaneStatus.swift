@@ -54,52 +54,26 @@ extension LaneState {
             case .ended: .ended
             }
         let breaker: LaneStatus.Breaker =
-            !isBreakerOpen ? .closed : breakerUntil.map { now < $0 } ?? false ? .open : .probing
+            health.probeAt.map { now < $0 ? .open : .probing } ?? .closed
         return LaneStatus(
             phase: phase, events: account.totalWaiting, memory: heldBytes, disk: isDurable ? backlog.diskBytes + backlog.unstoredBytes : 0,
-            oldest: account.totalWaiting > 0 ? oldest : nil, rate: rate.perSecond(at: now), underWay: inFlight.count, breaker: breaker,
-            paused: isPaused(at: now) ? pausedUntil.map { $0 - now } : nil, attempts: failedAttempts, lastError: lastFailure?.answer,
-            lastErrorAge: lastFailure.map { now - $0.at },
-            storeFault: (storeFault ?? letterFault)?.description, account: account, ages: ages, sizes: sizes)
+            oldest: account.totalWaiting > 0 ? oldest : nil, rate: measures.rate.perSecond(at: now), underWay: deliveries.count,
+            breaker: breaker,
+            paused: health.isPaused(at: now) ? health.pausedUntil.map { $0 - now } : nil, attempts: health.failedAttempts,
+            lastError: health.lastFailure?.answer,
+            lastErrorAge: health.lastFailure.map { now - $0.at },
+            storeFault: (storeHealth.fault ?? letters.fault)?.description, account: account, ages: measures.ages,
+            sizes: measures.sizes)
     }
 
     /// Events are in order within a batch, so the first event of each batch is its oldest.
     private var oldest: Int64? {
         var oldest = (0..<queue.count).compactMap { queue[$0].batch.arrivals.first }
-        oldest += (0..<letters.count).compactMap { letters[$0].batch.arrivals.first }
-        oldest += inFlight.values.compactMap { $0.batch.arrivals.first }
-        oldest += backlog.gathered.compactMap { $0.batch.arrivals.first }
+        oldest += (0..<letters.held.count).compactMap { letters.held[$0].batch.arrivals.first }
+        oldest += deliveries.batches.compactMap(\.arrivals.first)
+        oldest += backlog.gathering.rows.compactMap { $0.batch.arrivals.first }
         if let first = assembly.oldest { oldest.append(first) }
         // Events that are only on disk are younger than those in memory. If memory is empty, the oldest event of an earlier run counts.
         return oldest.min() ?? backlog.oldest
     }
-}
-
-/// Counts the events that were delivered in the last ten seconds, in one box for each second.
-struct Rate {
-    private static let seconds = 10
-    private var boxes = Array(repeating: 0, count: Rate.seconds)
-    /// The second that belongs to the newest box.
-    private var newest: Int64?
-
-    mutating func note(_ count: Int, at now: Instant) {
-        let second = now.nanoseconds / 1_000_000_000
-        let passed = newest.map { min(max(0, second - $0), Int64(Rate.seconds)) } ?? Int64(Rate.seconds)
-        for step in 0..<passed { boxes[Rate.box(second - step)] = 0 }
-        newest = max(newest ?? second, second)
-        boxes[Rate.box(second)] += count
-    }
-
-    /// Returns the average over the last ten seconds, including the current one.
-    func perSecond(at now: Instant) -> Double {
-        guard let newest else { return 0 }
-        let second = now.nanoseconds / 1_000_000_000
-        let sum = (0..<Int64(Rate.seconds)).reduce(0) { sum, age in
-            let then = second - age
-            return then <= newest && then > newest - Int64(Rate.seconds) ? sum + boxes[Rate.box(then)] : sum
-        }
-        return Double(sum) / Double(Rate.seconds)
-    }
-
-    private static func box(_ second: Int64) -> Int { Int(((second % Int64(seconds)) + Int64(seconds)) % Int64(seconds)) }
 }

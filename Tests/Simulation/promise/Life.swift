@@ -55,6 +55,10 @@ final class LaneLife {
     var watchWake: Int64? = 0
     var isSourceAsleep = false
     var isStoreOver: Bool
+    /// The second check of the lane. It is nil with the planted bug `unchecked`.
+    let check: SecondCheck?
+    /// The answers of the second check that the lane's thread got in an earlier step.
+    var answers = ConsentAnswers()
     /// The work in progress at the store.
     var disk: LaneState.DiskStep?
     var deliveries: [UInt64: Delivery] = [:]
@@ -67,7 +71,8 @@ final class LaneLife {
     /// The number of destroyed events that were reported to receipts.
     var reported = 0
 
-    init(_ state: consuming LaneState, store: SpoolFile?, index: Int) {
+    init(_ state: consuming LaneState, check: SecondCheck?, store: SpoolFile?, index: Int) {
+        self.check = check
         resumed = state.account.totalResumed
         self.state = state
         self.store = store
@@ -79,6 +84,28 @@ final class LaneLife {
         laneWake = 0
         diskWake = 0
         isSourceAsleep = false
+    }
+
+    /// Carries out an act of the lane, and asks the second check until the lane has all answers.
+    func perform(_ act: LaneState.Act, at now: Instant) -> [LaneState.Effect] {
+        decide { state, answers in state.perform(act, answers, consentIs: check?.version, at: now) }
+    }
+
+    var refusedInFlight: Int { decide { state, answers in state.refusedInFlight(answers, consentIs: check?.version) } }
+
+    private func decide<R>(_ body: (inout LaneState, ConsentAnswers) -> LaneState.Reply<R>) -> R {
+        var answers = ConsentAnswers()
+        while true {
+            switch body(&state, answers) {
+            case .done(let result): return result
+            case .ask(let batches): ask(&answers, batches)
+            }
+        }
+    }
+
+    func ask(_ answers: inout ConsentAnswers, _ batches: [Batch]) {
+        guard let check else { preconditionFailure("a lane without a second check asks for consent") }
+        answers.ask(check, about: batches)
     }
 }
 
@@ -161,8 +188,8 @@ final class Life {
             }
             let state = LaneState(
                 lane.delivery, concurrency: lane.concurrency, routes: names.all.count, random: RandomSource(seed: random.next()),
-                contents: store?.contents, epoch: SimulatedClock.epoch, check: plant == .unchecked ? nil : check)
-            lanes.append(LaneLife(state, store: store, index: index))
+                contents: store?.contents, epoch: SimulatedClock.epoch, checksConsent: plant != .unchecked)
+            lanes.append(LaneLife(state, check: plant == .unchecked ? nil : check, store: store, index: index))
         }
     }
 }

@@ -9,6 +9,8 @@ import Platform
 enum Plant: String, CaseIterable {
     /// Lanes hand events over without the second check.
     case unchecked
+    /// Lanes hand events over by an answer of the second check that is older than a change of consent.
+    case stale
     /// A sweep ignores events that wait for a retry.
     case retries
     /// A new consent before the sweep ends releases the withdrawn events.

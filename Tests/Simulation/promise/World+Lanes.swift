@@ -4,6 +4,7 @@ import Plans
 import Platform
 
 @testable import Admission
+@testable import ConsentGate
 @testable import Delivery
 @testable import Spool
 
@@ -30,7 +31,14 @@ extension World {
 
     private func laneLooks(_ lane: LaneLife) throws {
         lane.laneWake = nil
-        switch lane.state.next(at: instant) {
+        let version = plant == .stale ? lane.answers.version : lane.check?.version
+        let step = lane.state.next(at: instant, lane.answers, consentIs: version)
+        lane.answers.removeAll()
+        switch step {
+        case .ask(let batches):
+            // The lane enters its state in a later step. Anything can happen in between.
+            lane.laneWake = 0
+            lane.ask(&lane.answers, batches)
         case .deliver(let token, let batch, let attempt):
             lane.laneWake = 0
             try hand(token, batch, attempt, lane)
@@ -48,7 +56,7 @@ extension World {
     }
 
     private func watchLooks(_ lane: LaneLife) throws {
-        let effects = lane.state.expire(at: instant)
+        let effects = lane.perform(.expire, at: instant)
         for token in lane.deliveries.keys.sorted() where lane.deliveries[token]!.due.map({ $0 <= now }) ?? false { letGo(token, lane) }
         try carryOut(effects, lane)
         if lane.state.phase == .ended || lane.state.phase == .stopped {
@@ -75,22 +83,22 @@ extension World {
         case .close:
             store.close()
             lane.isStoreOver = true
-            try carryOut(lane.state.storeClosed(), lane)
+            try carryOut(lane.perform(.storeClosed, at: instant), lane)
         case .commit(let work):
             try store.commit(work)
             if dies(in: 60) { return try die() }
             try carryOut(lane.state.committed(at: instant), lane)
-        case .read(let row, let most): try carryOut(lane.state.came(try store.read(after: row, most: most), at: instant), lane)
-        case .sweep(let row, let sweep):
-            let swept = try store.sweep(after: row, sweep)
+        case .read(let row, let most): try carryOut(lane.state.rowsRead(try store.read(after: row, most: most), at: instant), lane)
+        case .sweep(let row, let order):
+            let swept = try store.sweep(after: row, order.sweep(lane.check))
             if dies(in: 20) { return try die() }
-            try carryOut(sparing(lane) { lane.state.swept(swept, at: instant) }, lane)
+            try carryOut(sparing(lane) { lane.perform(.rowsSwept(swept), at: instant) }, lane)
         case .check: break
         case .tidy(let clearsGaps):
             try store.tidy()
             if clearsGaps { try store.clearGaps() }
             if dies(in: 60) { return try die() }
-            try carryOut(lane.state.tidied(isDone: true, at: instant), lane)
+            try carryOut(lane.perform(.tidied(isDone: true), at: instant), lane)
         }
     }
 
@@ -170,7 +178,7 @@ extension World {
             copy.isDelivered = true
             lane.delivered += 1
         }
-        try carryOut(lane.state.completed(token, delivery.outcome, at: instant), lane)
+        try carryOut(lane.perform(.completed(token, delivery.outcome), at: instant), lane)
     }
 
     // MARK: - Effects of the lane

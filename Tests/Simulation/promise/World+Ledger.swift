@@ -129,7 +129,7 @@ extension World {
         var told: [String: Int] = [:]
         for lane in life.lanes {
             let refused = lane.deliveries.values.flatMap(\.copies).filter(isRefused).count
-            let count = lane.state.refusedInHands
+            let count = lane.refusedInFlight
             try require(
                 plant == .unchecked || count == refused,
                 "\(count) refused events are reported in flight at \(Words.lanes[lane.index]), expected \(refused)")
@@ -163,9 +163,7 @@ extension World {
             let life = ObjectIdentifier(life)
             try carryOut(
                 sparing(lane) {
-                    lane.state.sweep(at: instant) { swept in
-                        if ObjectIdentifier(world.life) == life { world.swept(its, swept) }
-                    }
+                    lane.perform(.sweep { if ObjectIdentifier(world.life) == life { world.swept(its, $0) } }, at: instant)
                 }, lane)
         }
     }

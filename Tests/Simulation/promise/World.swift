@@ -113,7 +113,7 @@ final class World {
     /// True if nothing waits anywhere.
     private var isQuiet: Bool {
         life.passing.isEmpty && life.withdrawals.isEmpty && life.unacknowledged == nil
-            && life.lanes.allSatisfy { $0.state.account.totalWaiting == 0 && $0.burials.isEmpty && $0.state.sweeping == nil }
+            && life.lanes.allSatisfy { $0.state.account.totalWaiting == 0 && $0.burials.isEmpty && $0.state.withdrawals.sweeping == nil }
     }
 
     // MARK: - Endings
@@ -143,7 +143,7 @@ final class World {
         drainLanes()
         for lane in life.lanes where !lane.state.isOver {
             letGoOfAll(lane)
-            try carryOut(lane.state.giveUp(Answer("time is up")), lane)
+            try carryOut(lane.perform(.giveUp(Answer("time is up")), at: instant), lane)
         }
     }
 
@@ -192,7 +192,7 @@ final class World {
     var standing: String {
         let lanes = life.lanes.map { lane in
             "\(lane.state.phase), waiting \(lane.state.account.totalWaiting), held \(lane.state.heldBytes), in flight \(lane.deliveries.count), "
-                + "burials \(lane.burials.count), fault \(lane.state.storeFault?.description ?? "none")"
+                + "burials \(lane.burials.count), fault \(lane.state.storeHealth.fault?.description ?? "none")"
         }
         return "\(events.count) events, \(actsLeft) acts left, \(life.passing.count) blocks in flight, withdrawals \(life.withdrawals), "
             + "lanes \(lanes)"

@@ -20,7 +20,7 @@ extension World {
 
     /// Requires that the stored events are exactly the owed ones, if nothing is left to store or to record.
     func checkIdle() throws {
-        guard setup.kind == .durable, !drops, life.state.storeFault == nil, life.burials.isEmpty, life.disk == nil else { return }
+        guard setup.kind == .durable, !drops, life.state.storeHealth.fault == nil, life.burials.isEmpty, life.disk == nil else { return }
         guard life.state.backlog.unstoredBytes == 0 else { return }
         let stored = Set(store.events.filter { !events[$0].isUnburied })
         let owed = Set(events.indices.filter { events[$0].isOwed })
@@ -42,7 +42,7 @@ extension World {
             let promised = missing.filter { events[$0].isAcknowledged }
             try require(promised.count <= dropped, "acknowledged and lost: \(promised)")
         } else {
-            let isWell = life.state.storeFault == nil
+            let isWell = life.state.storeHealth.fault == nil
             try require(isWell ? missing.count == dropped : missing.count <= dropped, "lost: \(missing), dropped \(dropped)")
             // While the disk fails, the fate of an event cannot be recorded, so the event may arrive twice.
             guard isWell else { return }
@@ -55,7 +55,7 @@ extension World {
             try require(waiting == stored.count - unburied, "\(waiting) wait by the account, \(stored.count) are stored")
             for number in events.indices where events[number].isTaken && events[number].takenIn == lives && !drops {
                 try require(
-                    events[number].isAcknowledged || events[number].isGone || life.state.storeFault != nil,
+                    events[number].isAcknowledged || events[number].isGone || life.state.storeHealth.fault != nil,
                     "event \(number) was never acknowledged")
             }
         }

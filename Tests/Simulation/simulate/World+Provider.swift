@@ -19,7 +19,7 @@ extension World {
             batch.bytes.count <= plan.batch.largest ?? .max, "\(batch.bytes.count) bytes are delivered to a module that takes less")
         let open = life.deliveries.count
         try require(open < (plan.ordered ? 1 : concurrency), "\(open + 1) deliveries are under way")
-        try require(!life.state.isBreakerOpen || open == 0, "the breaker is open, and \(open + 1) deliveries are under way")
+        try require(!life.state.health.isBreakerOpen || open == 0, "the breaker is open, and \(open + 1) deliveries are under way")
         for number in numbers {
             let event = events[number]
             try require(event.isOwed, "event \(number) is delivered although it has its fate: \(event)")
@@ -103,7 +103,7 @@ extension World {
             let event = events[number]
             try require(event.arrivals <= 1 + event.excuses, "event \(number) came \(event.arrivals) times, with \(event.excuses) excuses")
         }
-        let effects = life.state.completed(token, delivery.outcome, at: instant)
+        let effects = try perform(.completed(token, delivery.outcome))
         try carryOut(effects, wakes: plant != .sleep)
     }
 }

@@ -237,6 +237,7 @@ final class World {
     private func laneLooks() throws {
         life.laneWake = nil
         switch life.state.next(at: instant) {
+        case .ask: throw Breach(words: "a lane without a ledger asks for consent")
         case .deliver(let token, let batch, let attempt):
             life.laneWake = 0
             try hand(token, batch, attempt)
@@ -255,7 +256,7 @@ final class World {
 
     private func watchLooks() throws {
         // The thread of the deadlines runs next at the earliest deadline. Calls that begin later have later deadlines.
-        let effects = life.state.expire(at: instant)
+        let effects = try perform(.expire)
         for token in life.deliveries.keys.sorted() where life.deliveries[token]!.due.map({ $0 <= now }) ?? false {
             tell("call \(token) passed its deadline")
             letGo(token, excused: true)
@@ -277,7 +278,7 @@ final class World {
             try checkIdle()
         case .close:
             life.isStoreOver = true
-            try carryOut(life.state.storeClosed())
+            try carryOut(perform(.storeClosed))
         case .commit, .read, .sweep, .check, .tidy: life.disk = (step, now + (roll(4) == 0 ? Int64(roll(2000)) * World.millisecond : 0))
         }
     }
@@ -303,13 +304,21 @@ final class World {
             switch store.read(after: row, most: most) {
             case .success(let rows):
                 tell("read after \(row): \(rows.map { "\($0.id): \(numbers($0.batch))" })")
-                try carryOut(life.state.came(rows, at: instant))
+                try carryOut(life.state.rowsRead(rows, at: instant))
             case .failure(let fault): try carryOut(life.state.readFailed(fault, at: instant))
             }
-        case .tidy: _ = life.state.tidied(isDone: true, at: instant)
+        case .tidy: _ = try perform(.tidied(isDone: true))
         case .sweep, .check, .wait, .close: break
         }
         if let words = breachOfPromise { throw Breach(words: words) }
+    }
+
+    /// Carries out an act of the lane. The lane has no ledger, so it asks for no consent.
+    func perform(_ act: LaneState.Act) throws -> [LaneState.Effect] {
+        guard case .done(let effects) = life.state.perform(act, at: instant) else {
+            throw Breach(words: "a lane without a ledger asks for consent")
+        }
+        return effects
     }
 
     /// Carries out the effects that the lane returned.
@@ -378,13 +387,13 @@ final class World {
         guard !life.state.isOver else { return }
         tell("given up")
         for token in life.deliveries.keys { letGo(token, excused: true) }
-        try carryOut(life.state.giveUp(Answer("time is up")))
+        try carryOut(perform(.giveUp(Answer("time is up"))))
     }
 
     var standing: String {
         let owed = events.indices.filter { events[$0].isOwed }
         return "\(life.state.phase), held \(life.state.heldBytes), owed \(owed.prefix(20)), stored \(store.events.prefix(20)), in flight "
             + "\(life.deliveries.count), burials \(life.burials.count), queue \(life.state.queue.count), unstored \(life.state.backlog.unstoredBytes), "
-            + "away \(life.state.backlog.awayBytes), source \(parcel == nil ? "free" : "blocked"), fault \(life.state.storeFault?.description ?? "none")"
+            + "away \(life.state.backlog.awayBytes), source \(parcel == nil ? "free" : "blocked"), fault \(life.state.storeHealth.fault?.description ?? "none")"
     }
 }

@@ -1,0 +1,115 @@
+// The acts of a lane for which the state must know the consent of batches. The state asks no one. If it lacks an answer, or has one of
+// another version than the present one, it does nothing and names the batches that the caller must ask about. So every act is carried
+// out as if the second check had been asked at that very moment. This file is a part of the pure lane state.
+
+internal import Admission
+internal import ConsentGate
+internal import Plans
+internal import Platform
+internal import Spool
+
+extension LaneState {
+    /// Something that happens to the lane, after which events may have to be destroyed because their subject has refused.
+    enum Act {
+        /// The provider has ended a delivery.
+        case completed(UInt64, BatchOutcome)
+        /// Deadlines may have passed.
+        case expire
+        /// The destination is gone, and no delivery reported it.
+        case destinationGone(Answer)
+        case giveUp(Answer)
+        /// The provider does not return from a call. The call may be no delivery.
+        case stop(Answer, isInDelivery: Bool)
+        case sweep(@Sendable (Swept) -> Void)
+        /// The store has swept some rows.
+        case rowsSwept(SpoolSwept)
+        case tidied(isDone: Bool)
+        case storeClosed
+    }
+
+    /// The reply of the state to an act or to a question.
+    enum Reply<Result> {
+        case done(Result)
+        /// Ask the second check about these batches, and try again with the answers. At most, open batches were sealed.
+        case ask([Batch])
+    }
+
+    /// Carries the act out. `version` is the present version of consent. It is nil if the lane has no second check.
+    mutating func perform(
+        _ act: Act, _ answers: ConsentAnswers = ConsentAnswers(), consentIs version: SecondCheck.Version? = nil, at now: Instant
+    ) -> Reply<[Effect]> {
+        let open = unchecked(concerned(by: act, at: now), answers, consentIs: version)
+        guard open.isEmpty else { return .ask(open) }
+        switch act {
+        case .completed(let token, let outcome): return .done(completed(token, outcome, answers, at: now))
+        case .expire: return .done(expire(answers, at: now))
+        case .destinationGone(let answer): return .done(closeAfterDeliveries(answer, answers))
+        case .giveUp(let answer): return .done(giveUp(answer, answers))
+        case .stop(let answer, let isInDelivery):
+            return .done(isInDelivery || phase == .ended ? stop(for: answer, answers) : [])
+        case .sweep(let done): return .done(sweep(answers, at: now, done: done))
+        case .rowsSwept(let rows): return .done(rowsSwept(rows, answers, at: now))
+        case .tidied(let isDone): return .done(tidied(isDone: isDone, answers, at: now))
+        case .storeClosed: return .done(storeClosed(answers))
+        }
+    }
+
+    /// Returns the number of events in flight that may not be delivered any more.
+    func refusedInFlight(_ answers: ConsentAnswers, consentIs version: SecondCheck.Version?) -> Reply<Int> {
+        let open = unchecked(deliveries.batches, answers, consentIs: version)
+        return open.isEmpty ? .done(refusedInFlight(answers)) : .ask(open)
+    }
+
+    /// Returns the batches without an answer of this version.
+    func unchecked(_ batches: [Batch], _ answers: ConsentAnswers, consentIs version: SecondCheck.Version?) -> [Batch] {
+        withdrawals.checksConsent ? batches.filter { !answers.has($0, at: version) } : []
+    }
+
+    /// Returns the batches whose consent the act needs.
+    private mutating func concerned(by act: Act, at now: Instant) -> [Batch] {
+        guard withdrawals.checksConsent else { return [] }
+        switch act {
+        case .completed(let token, let outcome):
+            guard let waiting = deliveries[token] else { return [] }
+            if closes(token, outcome) { return allToEnd() }
+            return outcome == BatchOutcome(.delivered) ? [] : [waiting.batch]
+        case .expire:
+            guard isRunning else { return [] }
+            let due = deliveries.pastDeadline(at: now)
+            let closes = ending.closingAnswer != nil && due.count == deliveries.count
+            return closes || deliveries.overdue(at: now) >= plan.abandon ? allToEnd() : due.compactMap { deliveries[$0]?.batch }
+        case .destinationGone: return deliveries.isEmpty && isRunning ? allToEnd() : []
+        case .giveUp: return phase == .ended ? [] : allToEnd()
+        case .stop(_, let isInDelivery): return isInDelivery && phase != .ended && phase != .stopped ? allToEnd() : []
+        case .sweep: return allToSweep(at: now)
+        case .rowsSwept(let rows):
+            guard let sweeping = withdrawals.sweeping, sweeping.isForWithdrawal, sweeping.isAsked, rows.next == nil else { return [] }
+            return allToSweep(at: now)
+        case .tidied, .storeClosed: return withdrawals.sweeping == nil ? [] : deliveries.batches
+        }
+    }
+
+    /// Returns true if the lane closes when this delivery ends with this outcome.
+    private func closes(_ token: UInt64, _ outcome: BatchOutcome) -> Bool {
+        guard isRunning, deliveries.count == 1 else { return false }
+        return ending.closingAnswer != nil || outcome.batch.isClosed || outcome.events.values.contains(where: \.isClosed)
+    }
+
+    /// Returns the batches that the end of the lane settles or keeps.
+    private mutating func allToEnd() -> [Batch] {
+        sealAssembly(at: Instant(nanoseconds: .max), always: true)
+        return batchesInMemory
+    }
+
+    /// Returns the batches that a sweep for a withdrawal searches in memory.
+    private mutating func allToSweep(at now: Instant) -> [Batch] {
+        sealAssembly(at: now, always: true)
+        if isDurable { sealGathered(at: now, always: true) }
+        return batchesInMemory + backlog.unstoredBatches(at: now)
+    }
+
+    /// The batches in flight, in the queue and among the letters that could not be kept.
+    private var batchesInMemory: [Batch] {
+        deliveries.batches + (0..<queue.count).map { queue[$0].batch } + (0..<letters.held.count).map { letters.held[$0].batch }
+    }
+}

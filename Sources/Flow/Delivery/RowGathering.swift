@@ -1,0 +1,56 @@
+// Joins rows from the disk to batches, in their order. A pure value. It promises that no batch exceeds the limits, except for a single row
+// that exceeds them alone, and that a row that was tried before gets a batch of its own.
+
+internal import Admission
+internal import Plans
+internal import Platform
+internal import Spool
+
+struct RowGathering {
+    var limits: DeliveryPlan.Batch
+    private(set) var rows: [SpoolRow] = []
+    private var events = 0
+    private var bytes = 0
+    /// The time at which the first of these rows was added.
+    private var began: Instant?
+    private var isUrgent = false
+
+    init(_ limits: DeliveryPlan.Batch) { self.limits = limits }
+
+    var isEmpty: Bool { rows.isEmpty }
+
+    /// The time at which the gathered rows must leave because of their age.
+    var deadline: Instant? { began.map { isUrgent ? $0 : $0 + limits.wait } }
+
+    /// Adds a row. Returns the rows of each batch that is complete now.
+    mutating func add(_ row: SpoolRow, at now: Instant) -> [[SpoolRow]] {
+        var complete: [[SpoolRow]] = []
+        let fits = events + row.batch.count <= limits.events && bytes + row.batch.bytes.count <= limits.bytes
+        // A row that was tried before gets a batch of its own, so that its number of attempts and its time stay true.
+        let isTried = row.attempts > 0 || row.firstTried != nil
+        if isTried || !fits, !isEmpty { complete.append(takeAll()) }
+        rows.append(row)
+        events += row.batch.count
+        bytes += row.batch.bytes.count
+        began = began ?? now
+        isUrgent = isUrgent || row.batch.entries.contains { $0.isImmediate }
+        if isTried || events >= limits.events || bytes >= limits.bytes { complete.append(takeAll()) }
+        return complete
+    }
+
+    /// Returns and removes the gathered rows if they are due, or if `always` is true. Returns nil if there are none.
+    mutating func takeIfDue(at now: Instant, always: Bool) -> [SpoolRow]? {
+        guard !isEmpty, always || deadline.map({ $0 <= now }) ?? false else { return nil }
+        return takeAll()
+    }
+
+    /// Forgets the gathered rows. They stay on disk.
+    mutating func removeAll() { _ = takeAll() }
+
+    private mutating func takeAll() -> [SpoolRow] {
+        assert(rows.reduce(0) { $0 + $1.batch.count } == events, "the number of gathered events does not match the rows")
+        assert(rows.reduce(0) { $0 + $1.batch.bytes.count } == bytes, "the number of gathered bytes does not match the rows")
+        defer { (rows, events, bytes, began, isUrgent) = ([], 0, 0, nil, false) }
+        return rows
+    }
+}
