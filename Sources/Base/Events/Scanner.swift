@@ -295,8 +295,8 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
     /// Returns the slot of a key that may contain an escape: "ty\u0070e" is the same key as "type".
     @inline(never) private func rareChild(_ slot: Int, key: Bytes, count: Int, isEscaped: Bool) -> Int {
         guard isEscaped else { return lookup.child(slot, key: key, count: count) }
-        // The key is decoded into quotes again, as the look-up requires, with one word of spare memory on each side.
-        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count + 16) { room in
+        // The key is decoded into quotes again, as the look-up requires, with a spare word before it and the padding of a line after it.
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 8 + count + Block.padding) { room in
             room.initialize(repeating: UInt8(ascii: "\""))
             guard let start = room.baseAddress, let n = Text.unescape(key, key + count, into: start + 8) else { return 0 }
             start[8 + n] = UInt8(ascii: "\"")
