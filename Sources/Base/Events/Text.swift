@@ -12,6 +12,25 @@ public enum Text {
     public static func isEscaped(_ body: UnsafeBufferPointer<UInt8>) -> Bool { body.contains(UInt8(ascii: "\\")) }
 
     /// Decodes the body [start, end) of a valid string to UTF-8. Returns the number of bytes, or nil for a lone surrogate. The output is
+    /// Returns true if four hexadecimal digits follow each `\u` in the body, as `unescape` requires. Every string of a scanned event is so.
+    public static func hasWholeEscapes(_ body: UnsafeBufferPointer<UInt8>) -> Bool {
+        var i = 0
+        while i < body.count {
+            guard body[i] == UInt8(ascii: "\\") else {
+                i += 1
+                continue
+            }
+            guard i + 1 < body.count else { return false }
+            guard body[i + 1] == UInt8(ascii: "u") else {
+                i += 2
+                continue
+            }
+            guard body.count - i >= 6, (2..<6).allSatisfy({ hexDigit(body[i + $0]) != nil }) else { return false }
+            i += 6
+        }
+        return true
+    }
+
     /// never longer than the input, so `out` needs space for that many bytes.
     public static func unescape(_ start: Bytes, _ end: Bytes, into out: UnsafeMutablePointer<UInt8>) -> Int? {
         var p = start

@@ -260,9 +260,11 @@ struct SegmentEditor {
         return Times.parse(UnsafeBufferPointer(start: text + value.lowerBound + 1, count: value.count - 2))
     }
 
-    /// Returns the decoded text of a string value.
+    /// Returns the decoded text of a string value, or its bytes unchanged if it cannot be decoded. The members of a batch were never scanned.
     static func text(_ text: Bytes, _ value: Range<Int>) -> String? {
         guard value.count >= 2, text[value.lowerBound] == UInt8(ascii: "\"") else { return nil }
         return String(decoding: Duplicates.decoded(text, start: value.lowerBound + 1, end: value.upperBound - 1), as: UTF8.self)
     }
+        let body = UnsafeBufferPointer(start: text + value.lowerBound + 1, count: value.count - 2)
+        guard Text.hasWholeEscapes(body) else { return String(decoding: body, as: UTF8.self) }
 }
