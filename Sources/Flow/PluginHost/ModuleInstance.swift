@@ -109,6 +109,8 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
         guard isLast else { return }
         visitor.during(.destroy) { table.destroy(handle) }
         life.withLock { life in
+        // A delivery may have begun after `close` ended those under way.
+        _ = callbacks.end()
             life.isDestroyed = true
             life.loans = []
         }
