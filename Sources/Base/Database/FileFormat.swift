@@ -22,6 +22,7 @@ public struct FileFormat: Sendable {
         self.version = version
         self.tables = tables
         self.upgrades = upgrades
+        assert(provenSince.map { (1...version).contains($0) } ?? true, "a file has proofs since a version that it does not have")
     }
 }
 

@@ -83,12 +83,22 @@ public final class PathTrie: @unchecked Sendable {
         self.parents = parents
         self.childLists = children
         self.slots = slots
+        assert(parents.enumerated().dropFirst(2).allSatisfy { $1 >= PathTrie.root && $1 < $0 }, "a member comes before its object")
+        assert((2..<count).allSatisfy(isFound), "a wanted key cannot be looked up")
     }
 
     deinit {
         nodes.deallocate()
         entries.deallocate()
         texts.deallocate()
+    }
+
+    private func isFound(_ slot: Int) -> Bool {
+        let key = keyTexts[slot].utf8
+        let quoted = [UInt8(ascii: "\"")] + key + [UInt8(ascii: "\"")] + [UInt8](repeating: 0, count: Block.padding)
+        return quoted.withUnsafeBufferPointer {
+            KeyLookup(self).child(parents[slot], key: $0.baseAddress.unsafelyUnwrapped + 1, count: key.count) == slot
+        }
     }
 
     /// Returns the slot of a path with which the trie was created, or of an ancestor of one. Returns nil for any other path.
@@ -146,6 +156,7 @@ private struct KeyTables {
             if attempt % 64 == 0 { bits += 1 }
         }
         let first = entries.count
+        assert((1...31).contains(bits), "the table of an object has no size")
         entries += Array(repeating: PathTrie.Entry(), count: 1 << Int(bits))
         for (slot, seed) in zip(wanted, seeds) {
             let at = first + place(seed, multiplier: multiplier, shift: 32 - bits)
@@ -182,6 +193,7 @@ private struct KeyTables {
     }
 
     func finish() -> (UnsafeMutablePointer<PathTrie.Node>, UnsafeMutablePointer<PathTrie.Entry>, UnsafeMutablePointer<UInt8>) {
+        precondition(shapes.count == keys.count, "a slot has no table of keys")
         let table = copy(entries)
         let nodes = shapes.map { shape in
             PathTrie.Node(

@@ -40,7 +40,9 @@ public enum Times {
         let seconds = Int(floorDivide(time, second))
         let day = Int(floorDivide(Int64(seconds), 86400))
         let rest = seconds - day * 86400
+        assert((0..<86400).contains(rest) && (0..<second).contains(nanoseconds), "a time is outside its day or its second")
         let (year, month, dayOfMonth) = date(day)
+        assert(days(year, month, dayOfMonth) == day, "the date is not that of the day")
         out.append(UInt8(ascii: "\""))
         digits(year, 4, into: &out)
         out.append(UInt8(ascii: "-"))
@@ -68,6 +70,7 @@ public enum Times {
     private static func digits(_ value: Int, _ count: Int, into out: inout ByteBuffer) {
         var unit = 1
         for _ in 1..<count { unit *= 10 }
+        assert(value >= 0 && value / 10 < unit, "a number has more digits than its field")
         while unit > 0 {
             out.append(UInt8(truncatingIfNeeded: value / unit % 10) + 0x30)
             unit /= 10

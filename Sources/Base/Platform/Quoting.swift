@@ -66,6 +66,7 @@ public func timestamp(_ nanoseconds: Int64) -> String {
     let milliseconds = (nanoseconds - seconds * 1_000_000_000) / 1_000_000
     let day = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
     let inDay = seconds - day * 86_400
+    assert((0..<86_400).contains(inDay) && (0..<1000).contains(milliseconds), "a time is outside its day or its second")
     // This converts days to a date in the proleptic Gregorian calendar, in eras of 400 years that begin in March.
     let shifted = day + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -74,6 +75,7 @@ public func timestamp(_ nanoseconds: Int64) -> String {
     let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
     let month = (5 * dayOfYear + 2) / 153
     let calendarMonth = month < 10 ? month + 3 : month - 9
+    assert((1...12).contains(calendarMonth), "a year has no such month")
     let year = yearOfEra + era * 400 + (calendarMonth <= 2 ? 1 : 0)
     func padded(_ value: Int64, _ width: Int) -> String {
         let digits = String(value)
@@ -97,5 +99,6 @@ public func base64(_ bytes: some Collection<UInt8>) -> String {
             text.append(place <= three.count ? alphabet[Int(word >> UInt32(18 - 6 * place) & 63)] : UInt8(ascii: "="))
         }
     }
+    assert(text.count == (bytes.count + 2) / 3 * 4, "the padding of base64 is missing")
     return String(decoding: text, as: UTF8.self)
 }
