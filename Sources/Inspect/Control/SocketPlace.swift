@@ -54,6 +54,7 @@ struct SocketPlace {
         } else {
             self.folder = nil
         }
+        precondition(short.utf8.count <= room, "the path of a socket does not fit into its address")
         withUnsafeMutableBytes(of: &address.sun_path) { room in room.copyBytes(from: short.utf8) }
     }
 
