@@ -11,6 +11,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     /// It is nil outside the years 1 to 9999.
     public init?(seconds: Int64, nanoseconds: Int32 = 0) {
         guard Timestamp.range.contains(seconds) else { return nil }
+        assert((0..<1_000_000_000).contains(nanoseconds), "the nanoseconds make up a second or more")
         self.seconds = seconds
         self.nanoseconds = nanoseconds
     }
@@ -181,6 +182,8 @@ struct Civil {
         month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
         yearday = days - Civil.days(year: year, month: 1, day: 1)
+        assert((0..<366).contains(yearday) && (1...12).contains(month) && (1...31).contains(day), "a year has no such day")
+        assert(Civil.days(year: year, month: month, day: day) == days, "the date is not that of the day")
     }
 
     static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
