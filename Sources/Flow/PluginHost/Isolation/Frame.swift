@@ -10,7 +10,7 @@
 // Frames from the module:
 //  17 ready    version (4), the module's name, its version
 //  18 refused  the reason
-//  19 ended    token (8), outcome, count (4), for each of these events its index (4) and outcome
+//  19 ended    token (8), outcome, count (4), for each of these events its index (4) and outcome; messages that would not fit are left out
 //  20 log      level (4), line
 //  21 gone     the reason why the destination is gone for good
 //  22 closed
@@ -30,9 +30,12 @@ struct FrameFault: Error {
 enum Frame {
     static let version: UInt32 = 1
     static let headSize = 8
-    /// A batch can have 1 GB of events. Its outcomes are much smaller.
+    /// A batch can have 1 GB of events.
     static let mostToModule = 1_200_000_000
+    /// The outcomes of a million events fit into a frame, but not all of their messages.
     static let mostToHost = 64_000_000
+    /// The size of the outcome of one event without its message.
+    static let eventSize = 24
 
     enum ToModule {
         case hello(Hello)
@@ -78,7 +81,8 @@ struct FrameBody {
     }
     mutating func put(_ text: String) { put(Array(text.utf8)) }
 
-    mutating func put(_ outcome: Outcome) {
+    /// Leaves out a message that is longer than `room`.
+    mutating func put(_ outcome: Outcome, room: Int = .max) {
         let (kind, answer, after): (UInt32, Answer, UInt64) =
             switch outcome {
             case .delivered: (0, Answer(""), 0)
@@ -92,7 +96,7 @@ struct FrameBody {
         put(kind)
         put(Int32(clamping: answer.code))
         put(after)
-        put(answer.message)
+        put(answer.message.utf8.count <= room ? answer.message : "")
     }
 }
 
@@ -114,8 +118,11 @@ extension Frame.ToHost {
             body.put(UInt32(outcome.events.count))
             for (index, one) in outcome.events.sorted(by: { $0.key < $1.key }) {
                 body.put(UInt32(index))
-                body.put(one)
+                body.put(one, room: room)
+                left -= 1
+            var left = outcome.events.count
             }
+                let room = Frame.mostToHost - body.bytes.count - left * Frame.eventSize
             return (.ended, body)
         case .log(let level, let line):
             body.put(level.rawValue)
@@ -213,8 +220,8 @@ extension Frame.ToHost {
             var outcome = BatchOutcome(try parts.outcome(hiding: hidden))
             guard let total = eventCount(token) else { throw FrameFault(what: "the outcome of a delivery that it does not have") }
             let count = try parts.number(UInt32.self)
-            // An event takes at least 24 bytes. So a wrong count cannot cause more memory use than the size of its frame justifies.
-            guard Int(count) <= parts.left / 24 else { throw FrameFault(what: "a count beyond the frame") }
+            // Each event takes at least this size. So a wrong count cannot cause more memory use than the size of its frame justifies.
+            guard Int(count) <= parts.left / Frame.eventSize else { throw FrameFault(what: "a count beyond the frame") }
             for _ in 0..<count {
                 let index = Int(try parts.number(UInt32.self))
                 let one = try parts.outcome(hiding: hidden)
