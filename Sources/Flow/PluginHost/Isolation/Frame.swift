@@ -65,6 +65,8 @@ enum Frame {
         case deliver, flush, reopen, close
         case ready = 17
         case refused, ended, log, gone, closed
+
+        var isToModule: Bool { rawValue < Kind.ready.rawValue }
     }
 }
 
@@ -76,6 +78,7 @@ struct FrameBody {
 
     mutating func put(_ number: some FixedWidthInteger) { withUnsafeBytes(of: number.littleEndian) { bytes += $0 } }
     mutating func put(_ blob: [UInt8]) {
+        assert(blob.count <= Int(UInt32.max), "the length of a text does not fit into its field")
         put(UInt32(clamping: blob.count))
         bytes += blob
     }
@@ -116,13 +119,13 @@ extension Frame.ToHost {
             body.put(token)
             body.put(outcome.batch)
             body.put(UInt32(outcome.events.count))
+            var left = outcome.events.count
             for (index, one) in outcome.events.sorted(by: { $0.key < $1.key }) {
+                let room = Frame.mostToHost - body.bytes.count - left * Frame.eventSize
                 body.put(UInt32(index))
                 body.put(one, room: room)
                 left -= 1
-            var left = outcome.events.count
             }
-                let room = Frame.mostToHost - body.bytes.count - left * Frame.eventSize
             return (.ended, body)
         case .log(let level, let line):
             body.put(level.rawValue)
@@ -156,7 +159,10 @@ struct FrameParts {
 
     init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    var left: Int { bytes.count - offset }
+    var left: Int {
+        assert((0...bytes.count).contains(offset), "a frame was read beyond its end")
+        return bytes.count - offset
+    }
 
     mutating func number<N: FixedWidthInteger>(_ type: N.Type) throws(FrameFault) -> N {
         let size = MemoryLayout<N>.size
@@ -283,10 +289,13 @@ final class ReceivedBatch: BorrowedBatch, @unchecked Sendable {
 
     /// `start` must be a multiple of eight.
     init(_ payload: Payload, from start: Int, count: Int) throws(FrameFault) {
+        precondition(
+            start % 8 == 0 && (0...payload.memory.count).contains(start), "the numbers of a batch are not aligned, or not in its frame")
         let whole = payload.bytes
         guard count <= (whole.count - start) / 16 else { throw FrameFault(what: "a batch of more events than its frame holds") }
         let times = start + 8 * count
         let text = times + 8 * count
+        assert(text <= whole.count, "the numbers of a batch end after its frame")
         self.payload = payload
         ends = UnsafeRawBufferPointer(rebasing: whole[start..<times]).bindMemory(to: UInt64.self)
         arrivals = UnsafeRawBufferPointer(rebasing: whole[times..<text]).bindMemory(to: Int64.self)
