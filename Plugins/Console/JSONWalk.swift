@@ -24,6 +24,7 @@ struct JSONWalk {
 
     /// Returns the beginning of the range, cut between characters to at most `most` bytes.
     func cut(_ range: Range<Int>, to most: Int) -> Range<Int> {
+        assert(most >= 0, "a text has a negative limit")
         guard range.count > most else { return range }
         var end = range.lowerBound + most
         while end > range.lowerBound, text[end] & 0xc0 == 0x80 { end -= 1 }
@@ -60,6 +61,7 @@ struct JSONWalk {
 
     /// Returns one string, number, literal, punctuation mark or run of spaces.
     func token(at start: Int, within range: Range<Int>) -> Range<Int> {
+        assert(range.contains(start) && range.upperBound <= text.count, "a token begins outside the text")
         var position = start + 1
         switch text[start] {
         case UInt8(ascii: "\""):
@@ -82,6 +84,7 @@ struct JSONWalk {
         var position = start
         repeat {
             let token = token(at: position, within: range)
+            assert(token.upperBound > position, "a token has no bytes")
             switch text[position] {
             case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1

@@ -46,6 +46,7 @@ struct Page {
     /// Appends text in which control characters, invisible characters, marks that change the writing direction, and invalid UTF-8 are
     /// escaped.
     static func escape(_ text: UnsafeRawBufferPointer, _ range: Range<Int>, into bytes: inout [UInt8]) {
+        assert(range.lowerBound >= 0 && range.upperBound <= text.count, "more is shown than the event has")
         var position = range.lowerBound
         while position < range.upperBound {
             let byte = text[position]

@@ -88,6 +88,7 @@ struct Pretty {
         var position = cut.lowerBound
         while position < cut.upperBound {
             let token = json.token(at: position, within: cut)
+            assert(token.lowerBound == position && token.upperBound <= cut.upperBound, "a token is left out, or goes beyond the cut")
             switch json.first(of: token) {
             case UInt8(ascii: "\""): page.add(json, range: token, style: .text)
             case UInt8(ascii: ","): page.add(", ")

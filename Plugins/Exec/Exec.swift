@@ -62,6 +62,7 @@ final class ExecProvider: Provider {
         if let fault = start() { return fault }
         guard let program else { return .retry("the program is not running") }
         let (answers, fault) = program.exchange(batch.lines, timeout: timeout)
+        assert(fault != nil || answers.count == batch.count, "an event has no answer, and there is no reason")
         if !answers.isEmpty { ends = 0 }
         guard let fault else { return ExecProvider.outcome(answers, rest: .delivered) }
         end(fault)

@@ -96,7 +96,9 @@ final class Program {
             rest += chunk[..<got]
             // This runs after the answers were read, so the count is not less than what the program had read when it gave them.
             if input != nil { hasRead = max(hasRead, offset - unread) }
+            assert(hasRead <= offset && offset <= lines.bytes.count, "the program has read more than it was given")
             if let fault = takeLines(&answers, of: lines) { return (answers, end(fault)) }
+            assert(answers.count <= lines.count, "more answers were taken than there are events")
             if answers.count > known {
                 until = now() + .milliseconds(timeout)
             } else if left <= 0 {
@@ -139,6 +141,7 @@ final class Program {
             guard lines.end(of: answers.count) - 1 <= hasRead else { return "answered an event before it had read it and was ended" }
             answers.append(answer.outcome)
             start = end + 1
+            assert(start <= rest.count, "a line of the program ends after what was read")
         }
         rest.removeFirst(start)
         return rest.count <= Answer.most ? nil : none

@@ -90,10 +90,12 @@ struct Compressor {
                     packed.withUnsafeMutableBytes { encoder.encode(from, into: $0, last: count == 0) }
                 }
                 guard let made else { throw FileFault("cannot compress", path: source, code: EIO) }
+                assert(made.taken <= Int(count) - taken && made.written <= packed.count, "the encoder read or wrote more than it was given")
                 taken += made.taken
                 done = made.done
                 try Compressor.write(packed[..<made.written], to: output, at: target)
             } while !done
+            assert(taken == Int(count), "a part of the file was not compressed")
             if count == 0 { return }
         }
     }

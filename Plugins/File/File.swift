@@ -30,7 +30,9 @@ final class FileProvider: Provider {
         var done = 0
         while done < batch.count {
             let (path, end) = run(of: batch, from: done)
+            assert(done < end && end <= batch.count, "a run of events is empty, or goes beyond the batch")
             let (lines, fault) = writer.write(batch.lines[done..<end], to: path)
+            assert(fault != nil || lines == end - done, "an event was not written, and there is no reason")
             done += lines
             if let fault { return .partly(delivered: done, rest: .retry(code: Int(fault.code), fault.message)) }
         }

@@ -29,6 +29,7 @@ final class Finisher: Sendable {
     /// finished.
     func begin(_ path: String) {
         state.withLock { state in
+            assert(!state.ending, "a file begins after the end of the provider")
             state.current = path
             state.wanted = true
             self.state.wake()

@@ -51,11 +51,13 @@ extension RegularFile {
     }
 
     private func read(_ reader: Int32, from start: Int, to end: Int) throws(FileFault) -> [UInt8] {
+        assert(start >= 0 && start <= end, "a part of a file ends before it begins")
         var bytes = [UInt8](repeating: 0, count: end - start)
         var filled = 0
         while filled < bytes.count {
             let wanted = bytes.count - filled
             let count = bytes.withUnsafeMutableBytes { pread(reader, $0.baseAddress! + filled, wanted, start + filled) }
+            assert(count <= wanted, "more bytes were read than there is space for")
             if count == 0 { return Array(bytes[..<filled]) }
             if count < 0, errno != EINTR { throw FileFault("cannot read the end of", path: path, code: errno) }
             filled += max(0, count)

@@ -61,6 +61,7 @@ struct PathTemplate: Sendable {
             case .field(let letter, _):
                 var buffer = [CChar](repeating: 0, count: 32)
                 let length = strftime(&buffer, buffer.count, "%\(letter)", &clock)
+                assert(length > 0 && length < buffer.count, "a field of the time does not fit into its buffer")
                 return path + String(decoding: buffer[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self)
             }
         }

@@ -60,9 +60,11 @@ final class RegularFile {
     /// Appends the lines, or nothing: if a write fails, the bytes that it wrote are cut off again. Returns the number of lines that stay in
     /// the file.
     func append(_ lines: Lines, at size: Int, synchronize: Bool) -> (lines: Int, fault: FileFault?) {
+        assert(size >= 0 && lines.bytes.last == UInt8(ascii: "\n"), "the next line would be joined to the last one")
         var offset = 0
         while offset < lines.bytes.count {
             let count = system.write(descriptor, UnsafeRawBufferPointer(rebasing: lines.bytes[offset...]))
+            assert(count <= lines.bytes.count - offset, "more bytes were written than there were")
             if count > 0 {
                 offset += count
             } else if count != -Int(EINTR) {
@@ -79,6 +81,7 @@ final class RegularFile {
     }
 
     private func undo(_ lines: Lines, written: Int, at size: Int, _ fault: FileFault) -> (lines: Int, fault: FileFault?) {
+        assert((0...lines.bytes.count).contains(written), "more bytes are taken back than there were")
         guard written > 0, system.truncate(descriptor, size) < 0 else { return (0, fault) }
         // The write cannot be undone, for example in an append-only file. Whole lines stay, and the next writer repairs the torn one.
         return (lines.whole(within: written), fault)

@@ -49,6 +49,7 @@ final class Writer {
                 case .regular(let file): count = try append(rest, to: file, &done)
                 }
                 done += count
+                assert(done <= lines.count, "more lines were written than there were")
                 // Each round writes lines, or finds that the file was moved, or rotates it.
                 idle = count > 0 ? 0 : idle + 1
                 if idle > 16 { throw FileFault("gave up on a file that is moved again and again:", path: path, code: EAGAIN) }
@@ -114,6 +115,7 @@ final class Writer {
             // A single event that is larger than the limit gets its own file. A file that cannot be rotated takes all lines.
             if count == 0 { count = size == 0 ? 1 : lines.count }
         }
+        assert((1...lines.count).contains(count), "no line is appended, or more than there are")
         let (written, fault) = file.append(lines[0..<count], at: size, synchronize: rules.sync == .batch)
         if let fault {
             done += written

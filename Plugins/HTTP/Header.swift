@@ -13,7 +13,10 @@ struct Header: Sendable {
     }
 
     /// The header as libcurl expects it. A header without a value ends in a semicolon, since libcurl would omit it otherwise.
-    var line: String { value.isEmpty ? "\(name);" : "\(name): \(value)" }
+    var line: String {
+        assert(value.utf8.allSatisfy { $0 == 0x09 || $0 >= 0x20 && $0 != 0x7f }, "a value would end the line of its header")
+        return value.isEmpty ? "\(name);" : "\(name): \(value)"
+    }
 
     func isNamed(_ other: String) -> Bool { name.lowercased() == other.lowercased() }
 

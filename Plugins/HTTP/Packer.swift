@@ -40,7 +40,8 @@ final class Packer {
 
     /// Every newline ends a line, since a line cannot contain one. The last newline becomes the bracket, and the others become commas.
     private static func array(_ lines: Lines) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: lines.bytes.count + 1) { array, count in
+        precondition(lines.isEmpty || lines.end(of: lines.count - 1) == lines.bytes.count, "a comma would be written outside the body")
+        return [UInt8](unsafeUninitializedCapacity: lines.bytes.count + 1) { array, count in
             array[0] = UInt8(ascii: "[")
             UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(array)[1...]).copyMemory(from: lines.bytes)
             for line in 0..<lines.count { array[lines.end(of: line)] = UInt8(ascii: ",") }
@@ -61,6 +62,7 @@ extension [UInt8] {
         let start = count
         append(contentsOf: repeatElement(0, count: most))
         let written = withUnsafeMutableBytes { fill(UnsafeMutableRawBufferPointer(rebasing: $0[start...])) }
+        precondition((0...most).contains(written ?? 0), "the compressor wrote more than there is space for")
         removeLast(most - (written ?? 0))
         return written != nil
     }

@@ -24,6 +24,7 @@ final class PendingDelivery: @unchecked Sendable {
 
     /// Begins the next request.
     func begin() -> (index: Int, body: UnsafeRawBufferPointer) {
+        assert(wantsMore, "a request begins that nobody wants")
         let index = begun
         begun += 1
         underWay += 1
@@ -39,6 +40,8 @@ final class PendingDelivery: @unchecked Sendable {
     /// Records the outcome of a request that has ended. Its body is no longer used.
     func settle(_ index: Int, _ outcome: Outcome) {
         underWay -= 1
+        assert(underWay >= 0 && (0..<begun).contains(index), "a request ended that had not begun")
+        assert(outcomes[index].map { _ in false } ?? true, "a request has two outcomes")
         outcomes[index] = outcome
         switch outcome {
         case .delivered, .rejected: break
@@ -51,6 +54,7 @@ final class PendingDelivery: @unchecked Sendable {
     /// Answers the delivery if it is over. Returns true if it is over.
     func endIfDone() -> Bool {
         guard !wantsMore, underWay == 0 else { return false }
+        assert(outcomes[..<begun].allSatisfy { $0.map { _ in true } ?? false }, "a request that began has no outcome")
         delivery.take()?.finish(outcome)
         return true
     }

@@ -112,6 +112,7 @@ extension HTTPRules {
             // Do not cut inside a character.
             while let last = line.last, last >= 0x80 { line.removeLast() }
             line += Array("...".utf8)
+            assert(line.count <= 303, "the message of the server is not cut")
         }
         return line.isEmpty ? "" : ": " + printable(line)
     }

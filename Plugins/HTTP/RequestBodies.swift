@@ -13,7 +13,8 @@ final class RequestBodies: @unchecked Sendable {
     var count: Int { ends.count }
 
     func body(_ index: Int) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: bytes[(index == 0 ? 0 : ends[index - 1])..<ends[index] - trim])
+        assert(ends.indices.contains(index) && ends[index] <= bytes.count, "there is no such body, or it ends after the bytes")
+        return UnsafeRawBufferPointer(rebasing: bytes[(index == 0 ? 0 : ends[index - 1])..<ends[index] - trim])
     }
 
     /// Makes one body of all lines, in the memory of the batch. The batch must outlive this value.
@@ -34,6 +35,7 @@ final class RequestBodies: @unchecked Sendable {
 
     /// Makes bodies of a copy of these bytes.
     init(_ bodies: [UInt8], ends: [Int]) {
+        assert(ends.last ?? 0 == bodies.count && zip(ends, ends.dropFirst()).allSatisfy { $0 <= $1 }, "the bodies do not cover their bytes")
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bodies.count, alignment: 1)
         memory.copyBytes(from: bodies)
         owned = memory

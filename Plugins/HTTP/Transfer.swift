@@ -53,6 +53,7 @@ final class Transfer {
     // MARK: - A request
 
     func begin(_ delivery: PendingDelivery) {
+        assert(self.delivery == nil, "a handle gets a request while it has another one")
         let (index, bytes) = delivery.begin()
         self.delivery = delivery
         self.index = index
@@ -73,6 +74,7 @@ final class Transfer {
 
     /// Reports the outcome to the delivery and returns the delivery.
     func end(_ outcome: Outcome) -> PendingDelivery? {
+        assert(delivery != nil, "a request ended twice")
         defer { delivery = nil }
         delivery?.settle(index, outcome)
         return delivery
@@ -130,6 +132,7 @@ final class Transfer {
     }
 
     private func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
+        assert(body.count <= Transfer.keptOfBody, "more of an answer is kept than may be")
         body.append(contentsOf: bytes.prefix(Transfer.keptOfBody - body.count))
         return count(bytes.count)
     }

@@ -61,6 +61,7 @@ final class TransferQueue {
         }
         transfer.begin(delivery)
         underWay[ObjectIdentifier(transfer)] = transfer
+        assert(underWay.count <= rules.inFlight, "more requests run at once than may")
         if curl_multi_add_handle(multi, transfer.easy) != CURLM_OK { end(transfer, .retry("libcurl has no memory")) }
     }
 
@@ -78,6 +79,7 @@ final class TransferQueue {
     }
 
     private func end(_ transfer: Transfer, _ outcome: Outcome) {
+        assert(underWay[ObjectIdentifier(transfer)] != nil, "a request ended that does not run")
         curl_multi_remove_handle(multi, transfer.easy)
         underWay[ObjectIdentifier(transfer)] = nil
         spare.append(transfer)
@@ -88,6 +90,7 @@ final class TransferQueue {
     /// Records a pause. An answer that names a time applies to the server, so it holds for every request that has not been sent.
     private func note(_ outcome: Outcome) {
         guard case .retry(let code, let message, let milliseconds?) = outcome else { return }
+        assert(milliseconds <= RetryAfter.most, "a server pauses the provider for longer than it may")
         let until = clock.now() + .milliseconds(milliseconds)
         if let pause, pause.until >= until { return }
         pause = (code, message, until)
@@ -111,5 +114,6 @@ final class TransferQueue {
         for transfer in Array(underWay.values) { end(transfer, transfer.isSent ? .unknown(words) : .retry(words)) }
         for (delivery, _) in waiting { _ = delivery.endIfDone() }
         waiting = []
+        assert(isIdle, "a request still runs after the end")
     }
 }

@@ -101,6 +101,7 @@ final class TransferThread: @unchecked Sendable {
                 for flush in flushes { flush.finish() }
                 flushes = []
             }
+            assert(!handed.isClosed || flushes.isEmpty, "a flush has no answer after the end")
             if handed.isClosed { return }
             // New work in the mailbox ends this wait at once.
             curl_multi_poll(multi, nil, 0, 60_000, nil)

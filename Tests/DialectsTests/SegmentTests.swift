@@ -74,6 +74,14 @@ private let now = "\"receivedAt\":\"2026-11-21T06:00:00.000Z\""
             ])
     }
 
+    @Test func anEscapeThatIsCutOffInTheBatchsWriteKeyIsNotDecoded() {
+        for key in ["\\u", "\\uf", "\\uffe", "k\\u00", "\\ud800\\u", "\\u00zz"] {
+            let batch = translate("{\"batch\":[{\"timestamp\":\"t\"}],\"writeKey\":\"\(key)\"fff", Segment(.batch))
+            #expect(batch.writeKey == key)
+            #expect(batch.lines == ["{\"timestamp\":\"t\",\(now)}"])
+        }
+    }
+
     @Test func whatABatchHasInCommonGoesToEventsThatLackIt() {
         let body = """
             {"context":{"library":{"name":"x"},"ip":"1.2.3.4"},"integrations":{"All":true},"batch":[

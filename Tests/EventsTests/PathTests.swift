@@ -102,4 +102,21 @@ import Testing
             #expect(slots.dropFirst(2).count { $0.isPresent } == 1 && slots[trie.slot(of: Path(keys: [key]))!].isPresent)
         }
     }
+
+    @Test("a long wanted key is compared with a short key without a read beyond the line and its padding") func longKeys() {
+        let long = String(repeating: "x", count: 200)
+        let trie = PathTrie([Path(keys: [long])])
+        for byte in UInt8(0x23)...0x5b {
+            for count in 1...8 {
+                let key = String(repeating: Character(UnicodeScalar(byte)), count: count)
+                #expect(scan(Array("{\"\(key)\":1}".utf8), trie).slots.dropFirst(2).allSatisfy { !$0.isPresent })
+            }
+        }
+        for place in [0, 7, 8, 55, 56, 63, 64, 100, 191, 192, 199] {
+            var other = Array(long.utf8)
+            #expect(scan(Array("{\"".utf8) + other + Array("\":1}".utf8), trie).slots[2].isPresent)
+            other[place] = UInt8(ascii: "y")
+            #expect(!scan(Array("{\"".utf8) + other + Array("\":1}".utf8), trie).slots[2].isPresent)
+        }
+    }
 }

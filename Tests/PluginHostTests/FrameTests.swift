@@ -85,6 +85,22 @@ struct FrameTests {
         #expect(throws: FrameFault.self) { try read(kind.rawValue, one.bytes) }
     }
 
+    @Test("messages of single events that do not fit into a frame are left out, and the outcomes stay")
+    func messages() {
+        let long = Outcome.rejected(Answer(code: 422, String(repeating: "m", count: 4000)))
+        let events = Dictionary(uniqueKeysWithValues: (0..<20_000).map { ($0, long) })
+        let (_, body) = Frame.ToHost.ended(token: 1, BatchOutcome(.delivered, events: events)).encoded
+        #expect(body.bytes.count <= Frame.mostToHost && body.bytes.count > Frame.mostToHost - 8000)
+        func event(_ index: UInt32, _ outcome: Outcome) -> [UInt8] {
+            var one = FrameBody()
+            one.put(index)
+            one.put(outcome)
+            return one.bytes
+        }
+        #expect(body.bytes[32...].starts(with: event(0, long)))
+        #expect(body.bytes.suffix(Frame.eventSize).elementsEqual(event(19_999, .rejected(Answer(code: 422, "")))))
+    }
+
     @Test("a frame with missing or extra bytes is refused")
     func lengths() {
         for frame in FrameTests.frames {

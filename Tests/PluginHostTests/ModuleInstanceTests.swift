@@ -1,3 +1,4 @@
+import Admission
 import Delivery
 import Plans
 import Platform
@@ -232,6 +233,16 @@ struct ModuleInstanceTests {
         #expect(out.lines.all == ["information out: inside"], "a closed provider logs nothing")
     }
 
+    @Test("a delivery whose call had begun when another thread closed the provider is unknown")
+    func beginsDuringClose() throws {
+        let out = try Scripted(workshop)
+        let outcomes = Mailbox<BatchOutcome>()
+        // The first look at the batch comes after the beginning of the call, and before the delivery is noted.
+        let closing = ClosingBatch(batch("{\"do\":\"late\"}")) { Thread.start("closes") { out.provider.close() }.join() }
+        out.provider.deliver(lent: closing, attempt: 1) { outcomes.put($0) }
+        #expect(outcomes.all == [BatchOutcome(.unknown(Answer("the provider was closed before the module answered")))])
+    }
+
     @Test("a closed provider is not called again")
     func closed() throws {
         let out = try Scripted(workshop)
@@ -283,4 +294,22 @@ struct ModuleInstanceTests {
             try Scripted(workshop).deliver("escape")
                 == BatchOutcome(.rejected(Answer(code: 422, "a\\u{1B}[2Jb\\nc\u{FFFD}d\\u{202E}e"))))
     }
+}
+
+/// A batch that runs a body before its bytes are read.
+private final class ClosingBatch: BorrowedBatch {
+    private let batch: Batch
+    private let close: @Sendable () -> Void
+
+    init(_ batch: Batch, _ close: @escaping @Sendable () -> Void) {
+        self.batch = batch
+        self.close = close
+    }
+
+    var bytes: UnsafeRawBufferPointer {
+        close()
+        return batch.bytes
+    }
+    var ends: UnsafeBufferPointer<UInt64> { batch.ends }
+    var arrivals: UnsafeBufferPointer<Int64> { batch.arrivals }
 }

@@ -52,6 +52,7 @@ private struct RawFile {
         self.database = database
         self.file = file
         self.methods = methods.pointee
+        precondition(pageSize >= 512, "a page is smaller than SQLite's smallest")
         page = Page(pageSize)
     }
 
@@ -78,6 +79,7 @@ private struct RawFile {
         let head = number == 1 ? 100 : 0
         func half(_ at: Int) -> Int { Int(bytes[at]) << 8 | Int(bytes[at + 1]) }
         let directory: Int
+        assert(head + 8 <= bytes.count, "the header of a page lies outside the page")
         switch bytes[head] {
         case 2, 5: directory = head + 12
         case 10, 13: directory = head + 8

@@ -75,6 +75,7 @@ public final class Database {
         var compiled: OpaquePointer?
         let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
         guard code == SQLITE_OK, let compiled else {
+            assert(code != SQLITE_OK, "an SQL text has no statement")
             var fault = fault("failed", code)
             // The statements are correct, so a table or a column that is missing was lost.
             if code & 0xff == SQLITE_ERROR { fault.kind = .damaged }
@@ -87,6 +88,7 @@ public final class Database {
 
     /// Runs the body in a transaction. If the body throws, rolls back all of it.
     public func transaction<R>(_ body: () throws(StorageFault) -> R) throws(StorageFault) -> R {
+        assert(!isInTransaction, "a transaction begins inside another one")
         try run("BEGIN IMMEDIATE")
         do throws(StorageFault) {
             let result = try body()
@@ -98,9 +100,12 @@ public final class Database {
             for statement in prepared.values { statement.reset() }
             // After some errors SQLite has already rolled back. Then this statement fails, which does no harm.
             sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+            assert(!isInTransaction, "a rollback left the transaction open")
             throw error
         }
     }
+
+    private var isInTransaction: Bool { handle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 
     /// Throws if the file or its log was removed, moved away or replaced since the file was opened.
     public func checkPlace() throws(StorageFault) {

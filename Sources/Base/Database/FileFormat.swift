@@ -18,6 +18,7 @@ public struct FileFormat: Sendable {
         self.application = application
         self.version = version
         self.tables = tables
+        assert(provenSince.map { (1...version).contains($0) } ?? true, "a file has proofs since a version that it does not have")
     }
 }
 

@@ -43,6 +43,7 @@ public struct Damage: Sendable {
     /// file says what was there. Assumes that the newest entries are lost first, since entries leave a file in the order in which they
     /// came.
     public func losses(kept: [UInt64: Int64]) -> [Loss]? {
+        assert(kept.values.allSatisfy { $0 >= 0 }, "a negative number of entries was recovered")
         var expected: [UInt64: (left: Int64, gone: Int64)] = [:]
         if let witness {
             for count in witness.counts { expected[count.key] = (max(0, count.came &- count.gone), count.gone) }
@@ -97,6 +98,7 @@ public struct FileSight {
     public static func look(
         at path: String, as format: FileFormat, vfs: String? = nil, patience: Int32 = 5000
     ) throws(StorageFault) -> FileSight {
+        assert(format.provenSince != nil, "a format without proofs has nothing to compare")
         let place = Witness.path(beside: path)
         let witness = Witness.look(place)
         var known: WitnessRecord?

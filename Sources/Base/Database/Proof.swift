@@ -92,6 +92,9 @@ public struct Proof: Sendable, Equatable {
 
     func write(_ database: Database, _ application: Int64) throws(StorageFault) {
         let text = "[" + counts.map { "[\($0.key),\($0.came),\($0.gone),\($0.bytes)]" }.joined(separator: ",") + "]"
+        assert(Set(counts.map(\.key)).count == counts.count, "two counts have the same key")
+        assert(Proof.decode(text) == counts, "the counts cannot be read back")
+        assert(sequence >= 1, "a proof has no transaction, not even the creation of the file")
         var sum = RowChecksum(application, table: "proof", row: 1)
         for number in [version, self.database, sequence, last, digest] { sum.add(number) }
         sum.add(text)

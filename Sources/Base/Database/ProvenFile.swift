@@ -165,8 +165,13 @@ public final class ProvenFile {
         do throws(StorageFault) {
             result = try database.transaction { () throws(StorageFault) in
                 if options.isShared { proof = try current() }
+                let started = proof
                 let result = try body()
+                assert(
+                    proof.sequence == started.sequence && proof.database == started.database && proof.version == started.version,
+                    "a transaction has replaced the proof of the file")
                 proof.sequence += 1
+                assert(proof.last >= started.last, "a row number that was given is free again")
                 try proof.write(database, application)
                 return result
             }
@@ -191,6 +196,7 @@ public final class ProvenFile {
 
     /// Creates or replaces the witness. If this fails for a new or upgraded file, the file is not used.
     private func makeWitness() throws(StorageFault) {
+        assert(witness == nil, "a second witness replaces the one in use")
         witness = try Witness(Witness.path(beside: path), making: proof.record(application))
         ProvenFile.syncFolder(of: path)
     }
@@ -272,6 +278,7 @@ public final class ProvenFile {
             _ = try file.settled { () throws(StorageFault) in
                 try file.database.transaction { () throws(StorageFault) in
                     try fill(file, old)
+                    assert(file.proof.database == number, "a rebuilt file has lost the number of the file")
                     file.proof.sequence = max(damage.witness?.sequence ?? 1, damage.proof?.sequence ?? 1) + 1
                     try file.proof.write(file.database, format.application)
                 }

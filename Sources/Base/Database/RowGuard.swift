@@ -40,6 +40,7 @@ public struct GuardedTable: Sendable {
         self.columns = columns
         self.indexes = indexes
         self.mayLoseDamaged = mayLoseDamaged
+        assert(!key.isEmpty && !columns.contains("checksum"), "a row cannot be found, or its checksum covers itself")
     }
 
     fileprivate func list(_ prefix: String = "") -> String { (key + columns).map { prefix + $0 }.joined(separator: ", ") }
@@ -72,6 +73,7 @@ public final class RowGuard {
         self.database = database
         self.tables = tables
         self.application = application
+        assert(Set(tables.map { "\($0.name)" }).count == tables.count, "two guarded tables have the same name")
         tally = RowTally(application, tables.map(\.name))
         try tally.define(in: database)
     }
@@ -102,9 +104,12 @@ public final class RowGuard {
 
     /// Adds the changes of the current transaction to the proof.
     public func settle(into proof: inout Proof) {
+        assert(tally.changes.count == tables.count, "the changes of a table are missing")
         for (index, change) in tally.changes.enumerated() where change.came != 0 || change.gone != 0 {
+            assert(change.came >= 0 && change.gone >= 0, "an update counts as a row that came or left")
             proof[RowGuard.key(index)].came += change.came
             proof[RowGuard.key(index)].gone += change.gone
+            assert(proof[RowGuard.key(index)].left >= 0, "more rows left a table than ever came")
         }
         proof.digest &+= Int64(bitPattern: tally.digest)
         tally.begin()
@@ -347,6 +352,7 @@ private final class RowTally {
     }
 
     private func fail(_ context: OpaquePointer?, _ values: ArraySlice<OpaquePointer?>) {
+        assert(values.count > 2, "the fault of a row does not have the row's key")
         let key = values[values.startIndex + 2]
         let row = sqlite3_value_type(key) == SQLITE_INTEGER ? "row \(sqlite3_value_int64(key))" : "a row"
         let table = names[Int(sqlite3_value_int64(values.first!))]

@@ -15,6 +15,9 @@ public final class Statement {
 
     deinit { sqlite3_finalize(handle) }
 
+    /// True if the statement is at a row that has this column.
+    private func hasColumn(_ column: Int32) -> Bool { (0..<sqlite3_data_count(handle)).contains(column) }
+
     /// Runs the statement to its next row. Returns true if there is a row.
     public func step() throws(StorageFault) -> Bool {
         switch sqlite3_step(handle) {
@@ -36,7 +39,7 @@ public final class Statement {
     }
 
     @discardableResult public func bind(_ index: Int32, _ value: Int64) -> Statement {
-        sqlite3_bind_int64(handle, index, value)
+        check(sqlite3_bind_int64(handle, index, value))
         return self
     }
 
@@ -44,24 +47,30 @@ public final class Statement {
 
     @discardableResult public func bind(_ index: Int32, _ text: String) -> Statement {
         // The length is passed because the text may contain a zero byte.
-        sqlite3_bind_text(handle, index, text, Int32(text.utf8.count), copied)
+        check(sqlite3_bind_text(handle, index, text, Int32(text.utf8.count), copied))
         return self
     }
 
     /// Binds bytes without copying them. The bytes must stay valid until the statement has run.
     @discardableResult public func bind(_ index: Int32, lending bytes: UnsafeRawBufferPointer) -> Statement {
         if let base = bytes.baseAddress {
-            sqlite3_bind_blob64(handle, index, base, UInt64(bytes.count), nil)
+            check(sqlite3_bind_blob64(handle, index, base, UInt64(bytes.count), nil))
         } else {
-            sqlite3_bind_zeroblob(handle, index, 0)
+            check(sqlite3_bind_zeroblob(handle, index, 0))
         }
         return self
     }
 
     /// Binds the value of a column of another statement's row, with its stored type.
     @discardableResult public func bind(_ index: Int32, column: Int32, of row: Statement) -> Statement {
-        sqlite3_bind_value(handle, index, sqlite3_column_value(row.handle, column))
+        check(sqlite3_bind_value(handle, index, sqlite3_column_value(row.handle, column)))
         return self
+    }
+
+    /// Other results than these two depend on the value or on memory.
+    private func check(_ code: Int32) {
+        assert(code != SQLITE_RANGE, "a value is bound to a parameter that the statement lacks")
+        assert(code != SQLITE_MISUSE, "a value is bound while the statement runs")
     }
 
     enum ColumnType {
@@ -74,7 +83,8 @@ public final class Statement {
 
     /// Returns the type of the stored value, which can differ from the declared type of the column.
     func type(_ column: Int32) -> ColumnType {
-        switch sqlite3_column_type(handle, column) {
+        assert(hasColumn(column), "a column is read outside a row")
+        return switch sqlite3_column_type(handle, column) {
         case SQLITE_INTEGER: .integer
         case SQLITE_FLOAT: .real
         case SQLITE_TEXT: .text
@@ -83,10 +93,14 @@ public final class Statement {
         }
     }
 
-    public func int(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+    public func int(_ column: Int32) -> Int64 {
+        assert(hasColumn(column), "a number is read outside a row")
+        return sqlite3_column_int64(handle, column)
+    }
     public func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
     public func text(_ column: Int32) -> String {
+        assert(hasColumn(column), "a text is read outside a row")
         guard let text = sqlite3_column_text(handle, column) else { return "" }
         return String(decoding: UnsafeBufferPointer(start: text, count: Int(sqlite3_column_bytes(handle, column))), as: UTF8.self)
     }
@@ -101,6 +115,7 @@ public final class Statement {
 
     /// Returns the bytes of a blob. They are valid until the next step.
     public func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
+        assert(hasColumn(column), "a blob is read outside a row")
         let base = sqlite3_column_blob(handle, column)
         return UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : Int(sqlite3_column_bytes(handle, column)))
     }

@@ -64,6 +64,8 @@ public final class Witness {
     /// The slot that the next record goes to.
     private var next: Int
     private var words: [UInt64] = []
+    /// The sequence of the last record that was written here.
+    private var last: Int64?
 
     static let slotSize = 4096
     private static let magic: UInt64 = 0x314e_5457_5959_5753  // "SWYYWTN1" as the bytes of the file
@@ -127,11 +129,14 @@ public final class Witness {
             next = 1 - slot
         }
         encode(record)
+        precondition(words.count * 8 <= Witness.slotSize, "a record of the witness is larger than its slot")
+        assert(last.map { $0 < record.sequence } ?? true, "the witness goes back to an older record")
         let written = words.withUnsafeBytes { pwrite(descriptor.number, $0.baseAddress, $0.count, off_t(next * Witness.slotSize)) }
         guard written == words.count * 8 else {
             throw StorageFault(errno == ENOSPC ? .full : .failed, "\(path): cannot be written: \(SystemFault())")
         }
         next = 1 - next
+        last = record.sequence
     }
 
     /// Waits until the disk has stored what was written.
@@ -154,6 +159,7 @@ public final class Witness {
         }
         for index in words.indices { words[index] = words[index].littleEndian }
         words.append(words.withUnsafeBytes { cchecksum_hash($0.baseAddress, $0.count, 0) }.littleEndian)
+        assert(Witness.decode(words)?.sequence == record.sequence, "a record of the witness cannot be read back")
     }
 
     private static func fitting(_ counts: [WitnessRecord.Count]) -> [WitnessRecord.Count] {
@@ -165,6 +171,7 @@ public final class Witness {
             rest.gone += count.gone
         }
         fitting.append(rest)
+        assert(fitting.count == mostCounts, "the counts do not fill the slot")
         return fitting
     }
 

@@ -19,11 +19,13 @@ public struct ByteBuffer: ~Copyable, @unchecked Sendable {
 
     /// Reserves memory for `n` more bytes.
     @inlinable public mutating func reserve(_ n: Int) {
+        assert(n >= 0, "a negative number of bytes is reserved")
         if count + n > capacity { grow(by: n) }
     }
 
     @inline(never) @usableFromInline mutating func grow(by n: Int) {
         let wanted = max(capacity * 2, count + n)
+        precondition(n >= 0 && wanted >= count, "a buffer grows to less than it holds")
         let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: wanted)
         larger.update(from: base, count: count)
         base.deallocate()
@@ -54,20 +56,21 @@ public struct ByteBuffer: ~Copyable, @unchecked Sendable {
 
     /// Appends bytes into memory that `reserve` has provided.
     @inlinable @inline(__always) public mutating func appendReserved(_ bytes: Bytes, _ n: Int) {
+        assert(n >= 0 && n <= capacity - count, "the space was not reserved")
         (base + count).update(from: bytes, count: n)
         extend(by: n)
     }
 
     /// Declares that other code, such as `read`, has written `n` bytes after `count`.
     @inlinable public mutating func extend(by n: Int) {
-        assert(n >= 0 && count + n <= capacity)
+        assert(n >= 0 && count + n <= capacity, "bytes were written after the end of the buffer")
         filled += n
     }
 
     @inlinable public mutating func removeAll() { filled = 0 }
 
     @inlinable public mutating func truncate(to n: Int) {
-        assert(n >= 0 && n <= count)
+        assert(n >= 0 && n <= count, "a buffer is cut to more than it holds")
         filled = n
     }
 

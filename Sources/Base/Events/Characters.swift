@@ -11,6 +11,7 @@
 
 /// Returns the value of four hexadecimal digits that have been validated.
 @inline(__always) func hex4(_ p: Bytes) -> UInt32 {
+    assert(isHex4(load32(p)), "the digits of an escape were not validated")
     var value: UInt32 = 0
     for i in 0..<4 { value = value &<< 4 | (hexDigit(p[i]) ?? 0) }
     return value
@@ -28,7 +29,8 @@
 
 /// Returns the length of the escape at p, or 0 if it is invalid. A lone surrogate is valid JSON and is accepted.
 @inline(__always) func escapeLength(_ p: Bytes) -> Int {
-    switch p[1] {
+    assert(p[0] == UInt8(ascii: "\\"), "an escape begins with another byte than a backslash")
+    return switch p[1] {
     case UInt8(ascii: "u"): isHex4(load32(p + 2)) ? 6 : 0
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"), UInt8(ascii: "n"),
         UInt8(ascii: "r"), UInt8(ascii: "t"):

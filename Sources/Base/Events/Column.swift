@@ -24,6 +24,7 @@ public struct Column<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
     public mutating func removeAll() { count = 0 }
 
     @inline(never) private mutating func grow(to wanted: Int) {
+        precondition(wanted > count, "a column grows to no more than it holds")
         let larger = UnsafeMutablePointer<Element>.allocate(capacity: wanted)
         if let base {
             larger.update(from: base, count: count)

@@ -11,6 +11,7 @@ public enum Number {
         var i = a.firstDigit
         var j = b.firstDigit
         for _ in 0..<a.significant {
+            assert(i < a.text.count && j < b.text.count, "a number ends before its last significant digit")
             if a.text[i] == UInt8(ascii: ".") { i += 1 }
             if b.text[j] == UInt8(ascii: ".") { j += 1 }
             if a.text[i] != b.text[j] { return false }
@@ -38,6 +39,7 @@ private struct Decimal {
 
     init(_ text: UnsafeBufferPointer<UInt8>) {
         self.text = text
+        assert(!text.isEmpty, "a number has no digits")
         var i = 0
         if text[i] == UInt8(ascii: "-") {
             isNegative = true
@@ -74,6 +76,7 @@ private struct Decimal {
             }
             while i < text.count, text[i] == UInt8(ascii: "0") { i += 1 }
         }
+        assert(text[i...].allSatisfy(isDigit), "the exponent of a number was not validated")
         exponent = i..<text.count
     }
 

@@ -61,6 +61,7 @@ struct PathParser {
     }
 
     private mutating func escape() throws(PathFault) -> UnicodeScalar {
+        assert(text[at] == UInt8(ascii: "\\"), "an escape begins with another byte than a backslash")
         let start = at
         guard at + 1 < text.count else { throw PathFault("an escape needs a character after '\\'", at: start) }
         let letter = text[at + 1]

@@ -29,7 +29,11 @@ public final class PathTrie: @unchecked Sendable {
         var empty = 0
     }
 
-    /// One wanted key. The first and last word contain a key of up to sixteen bytes completely, so most keys need no further comparison.
+    /// The last place in a key where its second word may begin. A key of an event can be shorter than the wanted key that it is compared
+    /// with. Then the second word is read from the bytes after the key, and only the padding of a line is sure to be readable.
+    static let farthest = Block.padding - 8
+
+    /// One wanted key. Its two words contain a key of up to sixteen bytes completely, so most keys need no further comparison.
     struct Entry {
         var first: UInt64 = 0
         var last: UInt64 = 0
@@ -37,7 +41,7 @@ public final class PathTrie: @unchecked Sendable {
         var mask: UInt64 = 0
         /// The length of the key. It is 0 for an unused entry.
         var count = 0
-        /// The place in the key where the last word begins.
+        /// The place in the key where the second word begins: eight bytes before its end, but not after `farthest`.
         var offset = 0
         var slot = 0
         /// The place of the whole key in `texts`.
@@ -79,12 +83,22 @@ public final class PathTrie: @unchecked Sendable {
         self.parents = parents
         self.childLists = children
         self.slots = slots
+        assert(parents.enumerated().dropFirst(2).allSatisfy { $1 >= PathTrie.root && $1 < $0 }, "a member comes before its object")
+        assert((2..<count).allSatisfy(isFound), "a wanted key cannot be looked up")
     }
 
     deinit {
         nodes.deallocate()
         entries.deallocate()
         texts.deallocate()
+    }
+
+    private func isFound(_ slot: Int) -> Bool {
+        let key = keyTexts[slot].utf8
+        let quoted = [UInt8(ascii: "\"")] + key + [UInt8(ascii: "\"")] + [UInt8](repeating: 0, count: Block.padding)
+        return quoted.withUnsafeBufferPointer {
+            KeyLookup(self).child(parents[slot], key: $0.baseAddress.unsafelyUnwrapped + 1, count: key.count) == slot
+        }
     }
 
     /// Returns the slot of a path with which the trie was created, or of an ancestor of one. Returns nil for any other path.
@@ -142,6 +156,7 @@ private struct KeyTables {
             if attempt % 64 == 0 { bits += 1 }
         }
         let first = entries.count
+        assert((1...31).contains(bits), "the table of an object has no size")
         entries += Array(repeating: PathTrie.Entry(), count: 1 << Int(bits))
         for (slot, seed) in zip(wanted, seeds) {
             let at = first + place(seed, multiplier: multiplier, shift: 32 - bits)
@@ -170,7 +185,7 @@ private struct KeyTables {
             let key = texts.baseAddress! + offsets[slot]
             let count = keys[slot].utf8.count
             let mask: UInt64 = count >= 8 ? .max : 1 << UInt64(count * 8) - 1
-            let offset = max(count - 8, 0)
+            let offset = min(max(count - 8, 0), PathTrie.farthest)
             return PathTrie.Entry(
                 first: load64(key) & mask, last: load64(key + offset) & mask, mask: mask, count: count, offset: offset, slot: slot,
                 text: offsets[slot])
@@ -178,6 +193,7 @@ private struct KeyTables {
     }
 
     func finish() -> (UnsafeMutablePointer<PathTrie.Node>, UnsafeMutablePointer<PathTrie.Entry>, UnsafeMutablePointer<UInt8>) {
+        precondition(shapes.count == keys.count, "a slot has no table of keys")
         let table = copy(entries)
         let nodes = shapes.map { shape in
             PathTrie.Node(
@@ -218,7 +234,7 @@ struct KeyLookup {
     }
 
     /// Returns the slot of the member with the key [key, key + count) in the object of `slot`, or 0 if it is not wanted. The key must be
-    /// enclosed in quotes, and eight bytes from its first byte must be readable.
+    /// enclosed in quotes, and 64 bytes from its first byte must be readable.
     @inline(__always) func child(_ slot: Int, key: Bytes, count: Int) -> Int {
         let node = nodes + slot
         if node.pointee.filter & filterBit(key[0], count) == 0 { return 0 }
@@ -228,7 +244,7 @@ struct KeyLookup {
             let first = load64(key) ^ entry.pointee.first
             let last = load64(key + entry.pointee.offset) ^ entry.pointee.last
             if (first | last) & entry.pointee.mask == 0, entry.pointee.count == count,
-                count <= 16 || isSameMiddle(entry, key: key, count: count)
+                count <= 16 || isSameRest(entry, key: key, count: count)
             {
                 return entry.pointee.slot
             }
@@ -237,10 +253,11 @@ struct KeyLookup {
         }
     }
 
-    @inline(never) private func isSameMiddle(_ entry: UnsafePointer<PathTrie.Entry>, key: Bytes, count: Int) -> Bool {
+    /// Returns true if the bytes after the first word are the same.
+    @inline(never) private func isSameRest(_ entry: UnsafePointer<PathTrie.Entry>, key: Bytes, count: Int) -> Bool {
         let text = texts + entry.pointee.text
         var i = 8
-        while i < count - 8 {
+        while i < count {
             if text[i] != key[i] { return false }
             i += 1
         }

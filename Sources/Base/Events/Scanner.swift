@@ -33,6 +33,7 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
     /// `depth` is the number of levels of objects and arrays that an event may have, including the event itself.
     public init(_ paths: PathTrie, depth: Int = 512, lookahead: Lookahead = .fastest) {
         precondition((1...Scanner.deepest).contains(depth), "the depth must be between 1 and \(Scanner.deepest)")
+        precondition(paths.count <= Int(Int32.max), "a container notes its slot in 32 bits")
         self.paths = paths
         self.depth = depth
         lookup = KeyLookup(paths)
@@ -61,9 +62,12 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
         slots.update(repeating: Slot(), count: slotCount)
         let newline = stops.mark(block, Int(start))
         lineEnd = UInt32(truncatingIfNeeded: newline)
+        assert(newline >= Int(start) && newline <= Int(UInt32.max), "the end of a line is outside its block")
         guard read(block, Int(start)) else { return nil }
         let isCarriageReturn = newline > start && block[newline &- 1] == UInt8(ascii: "\r")
         let end = isCarriageReturn ? lineEnd &- 1 : lineEnd
+        assert(slots[PathTrie.root].start >= start && slots[PathTrie.root].end <= end, "an event is outside its line")
+        assert(!slots[0].isPresent, "an event has a value for members that are not wanted")
         return ScannedEvent(block: block, start: start, end: end, slots: UnsafePointer(slots))
     }
 
@@ -123,6 +127,7 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
                 guard level < depth else { return fail(.depth, text: text, i: i) }
                 i = skipBlanks(text, i &+ 1)
                 if text[i] != UInt8(ascii: "}") {
+                    assert(level >= 1 && level < depth, "an object is noted outside the reserved levels")
                     enclosing[level] = Container(slot: Int32(truncatingIfNeeded: slot), members: members)
                     level &+= 1
                     slot = child
@@ -239,6 +244,7 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
                 i &+= 1
                 level &-= 1
                 if level == outer { return i }
+                assert(level > outer && level < depth, "a container ends outside the reserved levels")
                 isArray = isList[level]
                 // The closed container was itself a value.
                 i = skipBlanks(text, i)
@@ -295,10 +301,11 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
     /// Returns the slot of a key that may contain an escape: "ty\u0070e" is the same key as "type".
     @inline(never) private func rareChild(_ slot: Int, key: Bytes, count: Int, isEscaped: Bool) -> Int {
         guard isEscaped else { return lookup.child(slot, key: key, count: count) }
-        // The key is decoded into quotes again, as the look-up requires, with one word of spare memory on each side.
-        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count + 16) { room in
+        // The key is decoded into quotes again, as the look-up requires, with a spare word before it and the padding of a line after it.
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 8 + count + Block.padding) { room in
             room.initialize(repeating: UInt8(ascii: "\""))
             guard let start = room.baseAddress, let n = Text.unescape(key, key + count, into: start + 8) else { return 0 }
+            assert(n <= count, "a decoded key is longer than its escaped form")
             start[8 + n] = UInt8(ascii: "\"")
             return lookup.child(slot, key: Bytes(start) + 8, count: n)
         }

@@ -99,7 +99,8 @@ private struct SipState {
     }
 
     @inline(__always) static func word(_ text: ByteRun, _ index: Int) -> UInt64 {
-        UInt64(littleEndian: UnsafeRawPointer(text.base).loadUnaligned(fromByteOffset: index &<< 3, as: UInt64.self))
+        assert(index >= 0 && index &<< 3 &+ 8 <= text.count, "a word is read after the end of the text")
+        return UInt64(littleEndian: UnsafeRawPointer(text.base).loadUnaligned(fromByteOffset: index &<< 3, as: UInt64.self))
     }
 
     /// Returns the rest of the text after its whole words, combined with its length.

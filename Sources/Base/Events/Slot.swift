@@ -27,6 +27,7 @@ public struct ScannedEvent {
     public let slots: UnsafePointer<Slot>
 
     public init(block: Bytes, start: UInt32, end: UInt32, slots: UnsafePointer<Slot>) {
+        assert(start <= end, "an event ends before it begins")
         self.block = block
         self.start = start
         self.end = end

@@ -55,7 +55,11 @@ struct Stops: ~Copyable {
                     case .avx2: csimd_mark_avx2(block + first, start & 63, room, capacity)
                 #endif
                 }
-            if length >= 0 { return first &+ length }
+            if length >= 0 {
+                assert(length < capacity &* 64, "a line has more bytes than marks")
+                assert(block[first &+ length] == UInt8(ascii: "\n"), "the marks of a line end before its newline")
+                return first &+ length
+            }
             grow()
         }
     }

@@ -5,11 +5,31 @@ public enum Text {
     /// Returns the bytes between the quotes of a string, still escaped, or nil if the slot has no string.
     @inlinable public static func stringBody(_ block: Bytes, _ slot: Slot) -> UnsafeBufferPointer<UInt8>? {
         guard slot.end != 0, block[Int(slot.start)] == UInt8(ascii: "\"") else { return nil }
+        assert(slot.end - slot.start >= 2, "a string has no closing quote")
         return UnsafeBufferPointer(start: block + Int(slot.start) + 1, count: Int(slot.end - slot.start) - 2)
     }
 
     /// Returns true if the body of a string contains an escape. Otherwise its bytes are its text.
     public static func isEscaped(_ body: UnsafeBufferPointer<UInt8>) -> Bool { body.contains(UInt8(ascii: "\\")) }
+
+    /// Returns true if four hexadecimal digits follow each `\u` in the body, as `unescape` requires. Every string of a scanned event is so.
+    public static func hasWholeEscapes(_ body: UnsafeBufferPointer<UInt8>) -> Bool {
+        var i = 0
+        while i < body.count {
+            guard body[i] == UInt8(ascii: "\\") else {
+                i += 1
+                continue
+            }
+            guard i + 1 < body.count else { return false }
+            guard body[i + 1] == UInt8(ascii: "u") else {
+                i += 2
+                continue
+            }
+            guard body.count - i >= 6, (2..<6).allSatisfy({ hexDigit(body[i + $0]) != nil }) else { return false }
+            i += 6
+        }
+        return true
+    }
 
     /// Decodes the body [start, end) of a valid string to UTF-8. Returns the number of bytes, or nil for a lone surrogate. The output is
     /// never longer than the input, so `out` needs space for that many bytes.
@@ -29,6 +49,7 @@ public enum Text {
             }
             switch p[1] {
             case UInt8(ascii: "u"):
+                assert(end - p >= 6, "an escape goes beyond the end of its string")
                 var code = hex4(p + 2)
                 p += 6
                 if code & 0xf800 == 0xd800 {
@@ -63,6 +84,7 @@ public enum Text {
             }
             p += 2
         }
+        assert(n <= end - start, "a decoded text is longer than its escaped form")
         return n
     }
 

@@ -3,7 +3,8 @@
 extension Slot {
     /// Returns the whole value as it is written.
     @inlinable @inline(__always) public func value(in block: Bytes) -> ByteRun {
-        ByteRun(base: block + Int(start), count: Int(end - start))
+        assert(start <= end, "a value ends before it begins")
+        return ByteRun(base: block + Int(start), count: Int(end - start))
     }
 
     /// Returns the bytes between the quotes, or nil if the value is absent or not a string.
@@ -48,6 +49,7 @@ extension ByteRun {
 
 /// Returns the place after the value that begins at `start`. The line must have been scanned.
 public func valueEnd(_ start: Bytes) -> Bytes {
+    assert(start[0] > 0x20, "a value begins with a space")
     var p = start
     var depth = 0
     repeat {
@@ -63,6 +65,7 @@ public func valueEnd(_ start: Bytes) -> Bytes {
         default: while !isStop(p[0]) { p += 1 }
         }
     } while depth > 0
+    assert(depth == 0, "a value closes more brackets than it opens")
     return p
 }
 

@@ -17,6 +17,7 @@ public enum Words {
 
     /// Copies in whole vectors. It reads up to `slack` bytes after the source and writes them after the target.
     @inlinable @inline(__always) public static func copy(_ from: Bytes, to out: UnsafeMutablePointer<UInt8>, _ count: Int) {
+        assert(count >= 0, "a negative number of bytes is copied")
         var source = UnsafeRawPointer(from)
         var target = UnsafeMutableRawPointer(out)
         let end = target + count
@@ -30,6 +31,7 @@ public enum Words {
 }
 
 @inlinable @inline(__always) public func sameBytes(_ a: Bytes, b: Bytes, count: Int) -> Bool {
+    assert(count >= 0, "a negative number of bytes is compared")
     if count >= 8 {
         var i = 0
         while i < count &- 8 {

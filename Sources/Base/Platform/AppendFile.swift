@@ -28,6 +28,7 @@ public final class AppendFile: @unchecked Sendable {
 
     /// Appends whole lines. After a fault, a regular file contains none of them.
     public func append(_ lines: UnsafeRawBufferPointer) throws(SystemFault) {
+        assert(lines.last.map { $0 == UInt8(ascii: "\n") } ?? true, "the next line would be joined to the last one")
         guard isRegular else { return try descriptor.write(lines) }
         let before = lseek(descriptor.number, 0, SEEK_END)
         do throws(SystemFault) {

@@ -37,6 +37,7 @@ public func writeAll(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throw
     var rest = bytes
     while !rest.isEmpty {
         let written = write(descriptor, rest.baseAddress, rest.count)
+        assert(written <= rest.count, "more bytes were written than there were")
         if written >= 0 {
             rest = UnsafeRawBufferPointer(rebasing: rest[written...])
         } else if errno == EAGAIN {

@@ -122,6 +122,7 @@ struct ErrorLines {
     private mutating func keep(_ bytes: ArraySlice<UInt8>) { rest += bytes.prefix(max(0, ErrorPipe.mostBytes - rest.count)) }
 
     private mutating func say() {
+        assert(rest.count <= ErrorPipe.mostBytes, "a line is longer than the largest line")
         var line = rest
         rest.removeAll(keepingCapacity: true)
         if line.last == UInt8(ascii: "\r") { line.removeLast() }

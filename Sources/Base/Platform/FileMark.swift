@@ -32,6 +32,7 @@ public struct FileMark: Sendable, Equatable {
 
     /// Creates the mark of an open file that was read up to `bytes`.
     public init(_ descriptor: Int32, upTo bytes: Int) throws(SystemFault) {
+        assert(bytes >= 0, "a file was read up to a place before its beginning")
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw SystemFault() }
         device = UInt64(status.st_dev)
@@ -39,6 +40,7 @@ public struct FileMark: Sendable, Equatable {
         end = bytes
         length = min(FileMark.most, bytes)
         tailLength = min(FileMark.most, bytes - length)
+        assert(tailLength == 0 || end - tailLength >= length, "the two hashes of a mark cover the same bytes")
         guard let hash = FileMark.hash(descriptor, from: 0, length),
             let tail = FileMark.hash(descriptor, from: end - tailLength, tailLength)
         else { throw SystemFault(code: EIO) }
@@ -48,6 +50,7 @@ public struct FileMark: Sendable, Equatable {
 
     /// Returns true if the open file is the one of this mark.
     public func fits(_ descriptor: Int32) -> Bool {
+        assert(isSound, "a stored mark is used before its numbers were checked")
         var status = stat()
         guard fstat(descriptor, &status) == 0, UInt64(status.st_dev) == device, UInt64(status.st_ino) == number,
             Int(status.st_size) >= end
@@ -63,6 +66,7 @@ public struct FileMark: Sendable, Equatable {
 
     /// Returns the hash, or nil if the file is shorter or cannot be read.
     private static func hash(_ descriptor: Int32, from start: Int, _ length: Int) -> UInt64? {
+        precondition((0...FileMark.most).contains(length) && start >= 0, "the hashed part of a file has no place in it")
         var bytes = [UInt8](repeating: 0, count: length)
         var done = 0
         while done < length {

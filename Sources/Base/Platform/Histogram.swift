@@ -9,6 +9,7 @@ public struct Histogram: Sendable, Equatable {
 
     public init(bounds: [Int64]) {
         self.bounds = bounds
+        assert(zip(bounds, bounds.dropFirst()).allSatisfy { $0 < $1 }, "the bounds of a histogram do not rise")
         counts = Array(repeating: 0, count: bounds.count + 1)
     }
 
@@ -16,6 +17,7 @@ public struct Histogram: Sendable, Equatable {
 
     /// Adds `count` occurrences of a value.
     public mutating func note(_ value: Int64, count: Int = 1) {
+        assert(count >= 0, "a value occurs a negative number of times")
         var index = 0
         while index < bounds.count, value > bounds[index] { index += 1 }
         counts[index] += count

@@ -24,6 +24,7 @@ public struct LineBudget: Sendable {
         self.burst = burst
         self.perSecond = perSecond
         credit = Int64(burst) * LineBudget.second
+        assert(burst >= 1 && perSecond >= 0, "no line can ever be reported")
     }
 
     public mutating func take(at now: Instant) -> Verdict {
@@ -36,6 +37,7 @@ public struct LineBudget: Sendable {
             return .leftOut(isFirst: leftOut == 1)
         }
         credit -= LineBudget.second
+        assert(credit >= 0, "a line was reported without credit")
         return .said(leftOut: takeLeftOut())
     }
 
@@ -45,6 +47,7 @@ public struct LineBudget: Sendable {
     /// Returns true if these lines are left out, as the last one was, and counts them. The caller then need not examine them.
     public mutating func leavesOut(_ lines: Int, at now: Instant) -> Bool {
         guard isLeavingOut else { return false }
+        assert(lines >= 0, "a negative number of lines is left out")
         fill(at: now)
         guard credit < Int64(min(perSecond, burst)) * LineBudget.second else { return false }
         leftOut += lines
@@ -63,5 +66,6 @@ public struct LineBudget: Sendable {
         let most = Int64(burst) * LineBudget.second
         let (gained, isOver) = max(0, (now - last).nanoseconds).multipliedReportingOverflow(by: Int64(perSecond))
         credit = isOver || gained >= most - credit ? most : credit + gained
+        assert(credit <= most, "the credit is larger than a burst")
     }
 }

@@ -55,6 +55,8 @@ public final class Monitor<Value: ~Copyable>: @unchecked Sendable {
             pthread_cond_wait(condition, mutex)
             return
         }
+        // The call would refuse such a time and return at once, so that the thread would not wait at all.
+        assert(instant.nanoseconds >= 0, "a thread waits until a time before the clock began")
         let (seconds, fraction) = instant.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(fraction))
         pthread_cond_timedwait(condition, mutex, &time)

@@ -112,6 +112,7 @@ public final class Process: Sendable {
         kill()
         _ = comes(.gone, by: nil)
         return state.withLock { state in
+            assert(!state.isReaped || state.status != nil, "the program was reaped, and its status is not known")
             if !state.isReaped {
                 // This is for a supervisor that is stopped or could not kill everything, and for processes that a killed supervisor has
                 // left.
@@ -212,6 +213,7 @@ public final class Process: Sendable {
     }
 
     private static func startSupervisor(_ descriptors: [Int32]) throws(SystemFault) -> Int32 {
+        assert((1...mostDescriptors + 1).contains(descriptors.count), "the supervisor gets no socket, or too many descriptors")
         let router = try router()
         let texts = ["switchyard", supervisorCommand, String(descriptors.count - 1)]
         let words = texts.map { text in strdup(text) } + [nil]
@@ -259,6 +261,7 @@ private struct Order {
             }
         }
         var head = cplatform_order()
+        assert(texts.count { $0 == 0 } == 1 + arguments.count + variables, "a text of an order ends before its end")
         head.magic = UInt32(CPLATFORM_ORDER)
         head.size = UInt32(clamping: texts.count)
         head.arguments = UInt32(arguments.count)
@@ -266,5 +269,6 @@ private struct Order {
         head.memory = UInt64(memory ?? 0)
         withUnsafeBytes(of: head) { bytes += $0 }
         bytes += texts
+        assert(bytes.count == MemoryLayout<cplatform_order>.size + Int(head.size), "the head of an order has another size than the order")
     }
 }

@@ -56,5 +56,6 @@ public func timestamp(_ nanoseconds: Int64) -> String {
 public func base64(_ bytes: some Collection<UInt8>) -> String {
     var text: [UInt8] = []
     Array(bytes).withUnsafeBufferPointer { Base64.encode($0) { text.append($0) } }
+    assert(text.count == (bytes.count + 2) / 3 * 4, "the padding of base64 is missing")
     return String(decoding: text, as: UTF8.self)
 }

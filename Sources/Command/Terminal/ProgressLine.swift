@@ -25,6 +25,7 @@ struct ProgressLine {
         let speed = "\(grouped(Int(Double(events) / seconds))) \(things)/s"
         guard let size, size > 0 else { return fit("\(amount(bytes))  \(grouped(events)) \(things)  \(speed)", width) }
         let share = min(1, Double(bytes) / Double(size))
+        assert((0...1).contains(share), "less than nothing of the input was sent")
         let done = max(0, bytes - before)
         let left = done > 0 ? "  \(ProgressLine.time(Double(size - min(size, bytes)) * seconds / Double(done))) left" : ""
         let text = " \(Int(share * 100)) %  \(amount(bytes)) of \(amount(size))  \(speed)\(left)"

@@ -81,6 +81,8 @@ public struct AdmissionRules: BitwiseCopyable {
         self.cutsFields = cutsFields
         self.keeps = keeps
         self.entryLevels = entryLevels
+        assert(keeps.allSatisfy { (0..<entryLevels.count).contains($0) }, "a kept member demands a level that the plan lacks")
+        assert(entryLevels.allSatisfy { $0 <= EntryLevel.highest }, "an entry level has more than seven bits")
     }
 }
 
@@ -94,6 +96,7 @@ public struct Admitted: ~Copyable {
     @usableFromInline init(stateLevel: Int = 0, entryLevel: UInt8 = EntryLevel.none) {
         self.stateLevel = stateLevel
         self.entryLevel = entryLevel
+        assert(entryLevel <= EntryLevel.highest, "an entry level has more than seven bits")
     }
 }
 
@@ -124,7 +127,9 @@ public enum Admission {
                 for word in 0..<rules.width where demanded[word] & ~state.granted[word] != 0 { return .denied(.purpose) }
             }
         }
+        assert((0..<rules.entryLevels.count).contains(demand.level), "a route demands a level that the plan lacks")
         guard rules.cutsFields else { return .admitted(Admitted(entryLevel: rules.entryLevels[demand.level])) }
+        assert((0..<rules.keeps.count).contains(state.level), "a state has a level that the plan lacks")
         let kept = max(demand.level, rules.keeps[state.level])
         return .admitted(Admitted(stateLevel: state.level, entryLevel: rules.entryLevels[kept]))
     }

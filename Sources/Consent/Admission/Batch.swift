@@ -27,6 +27,7 @@ public final class Batch: @unchecked Sendable {
         self.ends = UnsafeBufferPointer(ends)
         self.arrivals = UnsafeBufferPointer(arrivals)
         self.parcel = parcel
+        assert(isSound, "the events of a batch do not follow each other, do not cover its bytes, or have subjects that it lacks")
     }
 
     deinit {
@@ -34,10 +35,20 @@ public final class Batch: @unchecked Sendable {
         arrivals.deallocate()
     }
 
+    private var isSound: Bool {
+        var end: UInt32 = 0
+        for entry in entries {
+            guard entry.end > end, Int(entry.firstSubject) + Int(entry.subjectCount) <= subjects.count else { return false }
+            end = entry.end
+        }
+        return Int(end) == bytes.count
+    }
+
     public var count: Int { entries.count }
 
     /// The bytes of one event, without its newline.
     public func event(_ index: Int) -> UnsafeRawBufferPointer {
+        assert(entries.indices.contains(index), "the batch has no such event")
         let start = index == 0 ? 0 : Int(entries[index - 1].end)
         return UnsafeRawBufferPointer(rebasing: bytes[start..<Int(entries[index].end) - 1])
     }

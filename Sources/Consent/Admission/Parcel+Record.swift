@@ -13,6 +13,7 @@ extension Batch {
     @_spi(Spool) public func appendIndex(
         to out: inout ByteBuffer, route: (UInt16) -> UInt16, level: (UInt8) -> UInt8
     ) {
+        let begin = out.count
         out.reserve(entries.count * recordSize + subjects.count * 16)
         func put<T: FixedWidthInteger>(_ value: T) {
             withUnsafeBytes(of: value.littleEndian) { out.append(contentsOf: $0) }
@@ -20,6 +21,7 @@ extension Batch {
         for entry in entries {
             put(entry.end)
             put(route(entry.route))
+            assert(level(entry.level) <= EntryLevel.highest, "an entry level has more than seven bits")
             put((entry.isImmediate ? 1 : 0) | level(entry.level) << 1)
             put(entry.subjectCount)
             put(entry.messageIDOffset)
@@ -32,6 +34,13 @@ extension Batch {
                 put(subject.low)
             }
         }
+        assert(out.count - begin == entries.count * recordSize + subjects.count * 16, "the index has another size than its entries demand")
+        assert(isReadBack(out.bytes[begin...]), "the index cannot be read back")
+    }
+
+    private func isReadBack(_ index: Slice<UnsafeRawBufferPointer>) -> Bool {
+        let read = BatchIndex(UnsafeRawBufferPointer(rebasing: index), count: count, route: { $0 }, level: { $0 })
+        return read.map { $0.subjects.elementsEqual(subjects) && $0.entries.map(\.end) == entries.map(\.end) } ?? false
     }
 
     /// Restores a stored batch. Returns nil if the bytes are not consistent.
@@ -92,6 +101,7 @@ extension Batch {
             }
         }
         guard subjectsAt == index.count else { return nil }
+        assert(entries.count == count, "an entry of the index is missing")
     }
 
     /// True if an event belongs to one of these subjects.

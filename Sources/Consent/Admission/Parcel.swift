@@ -120,6 +120,7 @@ public struct Parcel: ~Copyable, Sendable {
         let first = bytes.base + bytes.count
         precondition(count > 0 && bytes.count &+ count <= bytes.capacity, "the line fits the reserved space")
         assert(first[count - 1] == UInt8(ascii: "\n"), "the line ends with a newline")
+        assert(Int(messageID.offset) + Int(messageID.count) < count, "the message id is outside its line")
         bytes.extend(by: count)
         append(admitted.entryLevel, note: note, messageID: messageID)
         return Line(text: ByteRun(base: Bytes(first), count: count), messageID: messageID)
@@ -132,6 +133,8 @@ public struct Parcel: ~Copyable, Sendable {
     }
 
     @inline(__always) private mutating func append(_ level: UInt8, note: Note, messageID: MessageIDPlace) {
+        assert(note.subjects.count <= Int(UInt8.max), "an event has more subjects than its entry can count")
+        assert(bytes.count > Int(entries.last?.end ?? 0), "an event has no bytes")
         // A block is smaller than 4 GB, and the number of an event's subjects was limited before. The conversion of the end traps if a
         // parcel reaches 4 GB.
         entryColumn.append(
@@ -155,9 +158,11 @@ extension Parcel {
     /// Copies a run of events of another parcel to the end of this one.
     public mutating func append(copying range: Range<Int>, of other: borrowing Parcel) {
         guard let last = range.last else { return }
+        assert(range.lowerBound >= 0 && last < other.entries.count, "an event is copied that the other parcel lacks")
         let entries = other.entries
         let from = range.lowerBound == 0 ? 0 : Int(entries[range.lowerBound - 1].end)
         let to = Int(entries[last].end)
+        assert(from < to && to <= other.bytes.count, "an event lies outside the bytes of its parcel")
         let shift = UInt32(bytes.count) &- UInt32(from)
         bytes.append(UnsafePointer(other.bytes.base + from), to - from)
         for entry in entries[range] {

@@ -11,6 +11,7 @@ extension Batch {
     /// Returns the subjects of one event.
     public func subjects(of index: Int) -> [SubjectKey] {
         let first = Int(entries[index].firstSubject)
+        assert(first + Int(entries[index].subjectCount) <= subjects.count, "an event has subjects that its batch lacks")
         return Array(subjects[first..<first + Int(entries[index].subjectCount)])
     }
 }

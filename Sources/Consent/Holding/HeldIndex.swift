@@ -77,6 +77,7 @@ struct HeldIndex {
     /// Notes that a reserved row is in the file, or that it could not be stored.
     mutating func came(_ row: HeldRow, isStored: Bool) {
         coming = .init(events: coming.events - 1, bytes: coming.bytes - row.bytes)
+        assert(coming.events >= 0 && coming.bytes >= 0, "a row came for which no space was reserved")
         if isStored { note(row) } else { remove(row) }
     }
 
@@ -97,12 +98,15 @@ struct HeldIndex {
     }
 
     private mutating func change(_ row: HeldRow, _ sign: Int) {
+        assert(row.bytes >= 0, "an event has a negative size")
         total.events += sign
         total.bytes += sign * row.bytes
+        assert(total.events >= 0 && total.bytes >= 0, "a row was removed twice")
         for subject in row.subjects {
             var share = shares[subject] ?? .init(events: 0, bytes: 0)
             share.events += sign
             share.bytes += sign * row.bytes
+            assert(share.events > 0 || share == .init(events: 0, bytes: 0), "a subject has bytes without events")
             shares[subject] = share.events == 0 ? nil : share
         }
     }
@@ -124,7 +128,10 @@ struct HeldIndex {
 
     /// Nothing is released until every withdrawal that began here has ended.
     mutating func beginWithdrawal() { withdrawals += 1 }
-    mutating func endWithdrawal() { withdrawals -= 1 }
+    mutating func endWithdrawal() {
+        withdrawals -= 1
+        assert(withdrawals >= 0, "a withdrawal ended twice")
+    }
     var isWithdrawing: Bool { withdrawals > 0 }
 
     // MARK: - Steps
@@ -158,6 +165,7 @@ struct HeldIndex {
     private mutating func release() -> Step {
         if let releasing { return .release(releasing.subjects, after: releasing.after) }
         let subjects = Array(asked.prefix(HeldIndex.mostSubjects))
+        assert(!subjects.isEmpty && asked.count == isAsked.count, "a subject is released that has not answered")
         asked.removeFirst(subjects.count)
         isAsked.subtract(subjects)
         releasing = (subjects, 0)
@@ -173,11 +181,15 @@ struct HeldIndex {
     // MARK: - Results of steps
 
     /// Marks rows as being judged.
-    mutating func begin(_ rows: [Int64]) { onTheirWay.formUnion(rows) }
+    mutating func begin(_ rows: [Int64]) {
+        assert(onTheirWay.isDisjoint(with: rows), "a row is judged twice at the same time")
+        onTheirWay.formUnion(rows)
+    }
     func isOnItsWay(_ row: Int64) -> Bool { onTheirWay.contains(row) }
 
     /// Lets a row wait unchanged. Returns false if a withdrawal has destroyed it meanwhile.
     mutating func stays(_ row: HeldRow) -> Bool {
+        assert(onTheirWay.contains(row.id), "a row stays that was not on its way")
         onTheirWay.remove(row.id)
         return destroyed.remove(row.id) == nil
     }
@@ -205,13 +217,17 @@ struct HeldIndex {
             onTheirWay.remove(row.id)
             destroyed.remove(row.id)
         }
+        assert(destroyed.isSubset(of: onTheirWay), "a destroyed row is neither on its way nor removed")
         for row in change.remove + gone { remove(row) }
         becomeUntidy(at: now)
         return gone
     }
 
     /// Notes the number after which the release continues. Nil means that all events of these subjects were judged.
-    mutating func released(upTo next: Int64?) { releasing = next.flatMap { next in releasing.map { ($0.subjects, next) } } }
+    mutating func released(upTo next: Int64?) {
+        assert(next.map { $0 > releasing?.after ?? 0 } ?? true, "a release goes back")
+        releasing = next.flatMap { next in releasing.map { ($0.subjects, next) } }
+    }
 
     /// Notes that these rows were destroyed because they expired.
     mutating func expired(_ rows: [HeldRow], at now: Instant) {

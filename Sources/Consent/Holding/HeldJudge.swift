@@ -58,6 +58,7 @@ final class HeldJudge {
         worker.judge.judge(held: scanned, terms(of: event), isTrial: isTrial, into: parcels) { route, verdict in
             verdicts.append((numbers[route], verdict))
         }
+        assert(verdicts.count == row.routes.count, "a route of a held event has no verdict")
         return verdicts
     }
 

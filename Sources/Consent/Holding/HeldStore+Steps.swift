@@ -98,6 +98,7 @@ extension HeldStore {
 
     /// Counts the verdicts and returns the change of the file that follows from them.
     private func decide(_ events: [HeldEvent], verdicts: [HeldJudge.Verdicts], heldJudge: HeldJudge) -> HeldChange {
+        assert(events.count == verdicts.count, "a held event has no verdicts")
         var change = HeldChange()
         var settled: HeldJudge.Verdicts = []
         heldIndex.withLock { heldIndex in
@@ -125,6 +126,7 @@ extension HeldStore {
 
     /// Hands the parcels to the lanes. The change of the file is scheduled when every lane has its parcel.
     private func handOver(_ parcels: UnsafeMutableBufferPointer<Parcel>, generation: Generation, change: HeldChange) {
+        assert(parcels.count == generation.destinations.count, "a lane has no parcel")
         let receipt = Receipt { [weak self] in
             guard let self, !change.isEmpty else { return }
             heldIndex.withLock { $0.settle(change) }

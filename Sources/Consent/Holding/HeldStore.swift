@@ -169,6 +169,7 @@ public final class HeldStore: Sendable {
         var denied: [(event: Int, Denial)] = rows.indices.filter { !fits[$0] }.map { ($0, .full) }
         if !denied.isEmpty { sayFull() }
         let isStored = store(taken.map { rows[$0] }, taken.map { bodies[$0] })
+        assert(denied.count + taken.count == held.count, "a held event is neither stored nor denied")
         heldIndex.withLock { heldIndex in
             for index in taken { heldIndex.came(rows[index], isStored: isStored) }
         }
@@ -183,6 +184,7 @@ public final class HeldStore: Sendable {
 
     private func row(of index: Int, _ held: borrowing HeldEvents, generation: Generation, source: SourcePlan, key: Int) -> HeldRow {
         let given = held.idLength(index)
+        assert((0...held.body(index).count).contains(given), "the id of a held event is longer than its body")
         var row = HeldRow(
             arrival: held.arrival(index), bytes: held.body(index).count - given, subjects: Array(held.subjects(index)),
             routes: held.routes(index).map { generation.routes[$0] }, source: source.name)

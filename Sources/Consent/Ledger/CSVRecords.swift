@@ -69,6 +69,7 @@ struct CSVRecords {
     }
 
     private mutating func end() -> Record? {
+        assert(size > 0, "a record ends that has not begun")
         let isBad = place == .bad
         if place == .plain, cell.last == UInt8(ascii: "\r") { cell.removeLast() }
         let isEmpty = cells.isEmpty && cell.isEmpty && place != .behindQuote && !isBad

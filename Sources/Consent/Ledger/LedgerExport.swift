@@ -71,6 +71,7 @@ private struct ExportText: ~Copyable {
     }
 
     mutating func add(_ id: HashedID, person: Int64?, _ record: ConsentRecord?) {
+        assert(id.hmac.count == 32 && !id.key.isEmpty, "an import would refuse the id")
         let terms = record?.terms
         var texts: [LedgerLine.Member: String] = [
             .hmac: hex(id.hmac), .key: id.key, .short: id.short.withBytes { hex($0) }, .mark: mark,

@@ -50,6 +50,7 @@ extension LedgerFile {
     ) throws(StorageFault) -> LedgerOutcome {
         let decided = min(decided ?? now, now)
         let origin = try names.origin(origin, in: database)
+        assert(row.number > 0, "an id has no row")
         let number = try names.number(of: terms, in: database)
         let holds = row.terms == nil || decided >= row.decided
         try database.statement(
@@ -75,6 +76,7 @@ extension LedgerFile {
     /// Returns the changes of one person's ids, given the rows before and after a write.
     private func changes(_ before: [SubjectRow], _ after: [SubjectRow]) throws(StorageFault) -> [LedgerChange] {
         let effective = try effective(after)
+        assert(before.map(\.number) == after.map(\.number), "a decision has changed who belongs to a person")
         let isSame = effective == (try self.effective(before))
         return isSame && !tellsAll ? [] : after.map { LedgerChange(short: $0.id.short, effective: effective) }
     }

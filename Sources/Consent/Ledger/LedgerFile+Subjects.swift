@@ -88,6 +88,7 @@ extension LedgerFile {
     }
 
     private func store(_ id: HashedID, _ sql: String) throws(StorageFault) {
+        assert(id.hmac.count == 32, "a row with this id counts as damaged when it is read")
         let key = try names.key(id.key, in: database)
         let statement = try database.statement(sql).bind(2, key)
         try id.short.withBytes { (short) throws(StorageFault) in

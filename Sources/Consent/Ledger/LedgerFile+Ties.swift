@@ -32,6 +32,8 @@ extension LedgerFile {
                 let row = try rowToWrite(id)
                 if fresh.remove(short(id)) != nil { groups.append([row]) }
             }
+            assert(fresh.isEmpty, "a tied id has no row")
+            assert(Set(groups.flatMap { $0.map(\.number) }).count == count, "an id is in two groups")
             return .tied(try join(groups))
         }
     }
@@ -40,6 +42,7 @@ extension LedgerFile {
         guard groups.count > 1 else { return [] }
         var person = groups.compactMap { $0[0].person }.min() ?? 0
         if person == 0 { person = try database.number("SELECT coalesce(max(person), 0) + 1 FROM subjects") ?? 1 }
+        assert(person > 0, "the number 0 stands for no person")
         let effective = try effective(groups.flatMap { $0 })
         var changes: [LedgerChange] = []
         for group in groups {
@@ -60,6 +63,7 @@ extension LedgerFile {
             let before = try effective(group)
             unties += 1
             let rest = group.filter { $0.number != row.number }
+            assert(rest.count < group.count, "an id is not among the ids of its own person")
             var changes: [LedgerChange] = []
             for part in [[row], rest] {
                 let after = try effective(part)

@@ -274,6 +274,7 @@ public final class LedgerFile: @unchecked Sendable {
             }
         }
         isWriting = true
+        assert(broken == nil, "the fault of an earlier write is left")
         now = max(options.clock.wall(), lastReceived)
         defer {
             isWriting = false
@@ -304,7 +305,7 @@ public final class LedgerFile: @unchecked Sendable {
 
     /// Moves the time of the current write forward by one nanosecond, so that what follows is later than all that was written before.
     public func advance() {
-        precondition(isWriting)
+        precondition(isWriting, "time moves forward only during a write")
         now += 1
     }
 

@@ -94,6 +94,7 @@ public final class LedgerImport {
             if part.offset > 0 { endLine() }
             isTooLong = isTooLong || rest.count + part.element.count > LedgerImport.longest
             if isTooLong { rest.removeAll() } else { rest.append(contentsOf: part.element) }
+            assert(rest.count <= LedgerImport.longest, "a line is longer than the longest")
         }
     }
 
@@ -154,6 +155,7 @@ public final class LedgerImport {
     // MARK: - Writing
 
     private func flush(_ count: Int) throws(StorageFault) {
+        assert((0...waiting.count).contains(count), "more lines are written than wait")
         var done = Counts()
         var changes: [LedgerChange] = []
         var refused: [(Int, String)] = []
@@ -168,6 +170,7 @@ public final class LedgerImport {
         counts.taken += done.taken
         counts.late += done.late
         counts.bad += refused.count
+        assert(counts.bad + waiting.count <= counts.lines, "a line was refused twice")
         for (number, words) in refused { bad(number, words) }
         if !changes.isEmpty { changed(changes) }
     }

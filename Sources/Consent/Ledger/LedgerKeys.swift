@@ -63,6 +63,7 @@ public struct LedgerKeys: Sendable {
 
         func hmac(_ text: [UInt8]) -> [UInt8] {
             var digest = [UInt8](repeating: 0, count: 32)
+            assert(secret.count <= Int(Int32.max), "the size of a key does not fit into its parameter")
             crypto_hmac_sha256(secret, Int32(secret.count), text, text.count, &digest)
             return digest
         }
@@ -77,6 +78,7 @@ public struct LedgerKeys: Sendable {
     public init(current: Key, previous: [Key] = []) {
         self.current = current
         self.previous = previous
+        assert(Set(all.map(\.name)).count == all.count, "two keys have the same name")
     }
 
     var all: [Key] { [current] + previous }

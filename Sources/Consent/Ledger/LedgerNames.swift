@@ -53,6 +53,8 @@ struct LedgerNames {
 
     mutating func number(of wanted: ConsentTerms, in database: Database) throws(StorageFault) -> Int64 {
         if let known = terms[wanted] { return known }
+        assert(stringList(jsonList(wanted.granted)) == wanted.granted, "the granted purposes cannot be read back")
+        assert(stringList(jsonList(wanted.denied)) == wanted.denied, "the denied purposes cannot be read back")
         let columns = [wanted.level ?? "", jsonList(wanted.granted), jsonList(wanted.denied), wanted.version ?? ""]
         func bound(_ statement: Statement) -> Statement {
             statement.bind(1, wanted.isWithdrawn ? 1 : 0)
@@ -96,6 +98,8 @@ struct LedgerNames {
     }
 
     private mutating func remember(_ terms: ConsentTerms, _ number: Int64) {
+        assert(number > 0, "terms have no row")
+        assert(termsByNumber[number].map { $0 == terms } ?? true, "one row stands for two terms")
         if self.terms.count >= LedgerNames.most {
             self.terms = [:]
             termsByNumber = [:]

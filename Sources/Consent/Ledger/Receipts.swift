@@ -43,6 +43,7 @@ extension LedgerFile {
         try write { () throws(StorageFault) in
             let hashed = hashed(id)
             let shorts = try person(of: id).flatMap { $0.withBytes { Array($0) } }
+            assert(!shorts.isEmpty && shorts.count % 16 == 0, "a receipt names no whole subject")
             let insert = try database.statement(
                 "INSERT INTO receipts (hmac, key, shorts, purposes, origin, begun) VALUES (?1,?2,?3,iif(?4, ?5, NULL),?6,?7)")
             insert.bind(2, try names.key(hashed.key, in: database)).bind(4, purposes == nil ? 0 : 1).bind(5, jsonList(purposes ?? []))
@@ -57,6 +58,8 @@ extension LedgerFile {
     }
 
     public func add(_ line: WithdrawalReceipt.Line, to receipt: Int64) throws(StorageFault) {
+        assert(line.events >= 0 && line.bytes >= 0 && line.inHands >= 0, "a negative number of events was destroyed")
+        assert(!line.place.isEmpty, "a line of a receipt names no place")
         try write { () throws(StorageFault) in
             try database.statement(
                 """

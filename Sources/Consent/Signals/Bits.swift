@@ -17,6 +17,7 @@ struct Bits: BitwiseCopyable {
     }
 
     mutating func take(_ width: Int) -> Int {
+        assert((1...62).contains(width), "a field is wider than a number")
         guard width <= count - position else {
             isOverrun = true
             position = count
@@ -31,6 +32,7 @@ struct Bits: BitwiseCopyable {
             value = value << step | six >> (6 - offset - step) & (1 << step - 1)
             position += step
             rest -= step
+            assert(position <= count, "a field ends after the text")
         }
         return value
     }
@@ -38,6 +40,7 @@ struct Bits: BitwiseCopyable {
     mutating func takeFlag() -> Bool { take(1) == 1 }
 
     mutating func skip(_ width: Int) {
+        assert(width >= 0, "the reader goes back")
         guard width <= count - position else {
             isOverrun = true
             position = count

@@ -27,7 +27,10 @@ public struct ConsentMode: BitwiseCopyable {
 
     public init() {}
 
-    public var granted: Signals { said.subtracting(denied) }
+    public var granted: Signals {
+        assert(said.isSuperset(of: denied), "a signal was denied that was not given")
+        return said.subtracting(denied)
+    }
 
     /// Notes a signal. Returns false if the value is neither granted nor denied.
     public mutating func note(_ signal: Signals, _ value: UnsafeBufferPointer<UInt8>) -> Bool {

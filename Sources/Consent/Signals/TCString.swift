@@ -84,7 +84,10 @@ public struct TCString: BitwiseCopyable {
         return TCString.contains(interests, purpose, of: 24)
     }
 
-    private static func contains(_ field: Int, _ number: Int, of width: Int) -> Bool { field >> (width - number) & 1 == 1 }
+    private static func contains(_ field: Int, _ number: Int, of width: Int) -> Bool {
+        assert((1...width).contains(number), "the field has no bit of this number")
+        return field >> (width - number) & 1 == 1
+    }
 }
 
 /// The publisher's restrictions, which take legal bases from vendors for single purposes.

@@ -22,6 +22,7 @@ struct VendorRanges: BitwiseCopyable {
         var bits = entries
         for _ in 0..<count {
             let range = VendorRanges.take(&bits)
+            assert(range.first <= range.last && !bits.isOverrun, "a range was not checked when it was first read")
             if range.first <= vendor, vendor <= range.last { return true }
         }
         return false

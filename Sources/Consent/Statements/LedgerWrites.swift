@@ -37,6 +37,7 @@ struct LedgerWrites {
     /// Carries out what one event states, and returns its changes. They hold for the next event of the block.
     mutating func carryOut(_ action: ConsentAction, on file: LedgerFile) throws(StorageFault) -> [LedgerChange] {
         let before = changes.count
+        let counted = counts.total
         // A later event of the block gets a later time, so that its decision holds.
         file.advance()
         let ids = action.ids.map(LedgerID.raw)
@@ -53,6 +54,7 @@ struct LedgerWrites {
         case .state(let terms) where !speaker.mayWrite: try lower(action, terms: terms, file: file)
         case .state(let terms): try set(action, terms: terms, file: file)
         }
+        assert(counts.total == counted + 1, "an event counts twice, or not at all")
         return Array(changes[before...])
     }
 
@@ -67,6 +69,7 @@ struct LedgerWrites {
     }
 
     private mutating func tie(_ ids: [LedgerID], _ file: LedgerFile) throws(StorageFault) {
+        assert(ids.count >= 2, "a tie names fewer than two ids")
         switch try file.tie(ids) {
         case .tied(let changes):
             self.changes += changes
@@ -109,6 +112,7 @@ struct LedgerWrites {
         }
         guard asksForMore else { return }
         counts.taken -= 1
+        assert(counts.taken >= 0, "an event is taken back that was not counted")
         noteForbidden()
     }
 

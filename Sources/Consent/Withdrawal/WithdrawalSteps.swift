@@ -51,6 +51,7 @@ public struct WithdrawalSteps: Sendable {
     /// knows the number after a kill.
     public func note(inHands: [String: Int], _ receipt: Int64) throws(StorageFault) {
         let lines = inHands.filter { $0.value > 0 }
+        assert(inHands.values.allSatisfy { $0 >= 0 }, "a provider processes a negative number of events")
         if lines.isEmpty { return }
         try write(lines.mapValues { count in WithdrawalReceipt.Line(place: "", at: 0, events: 0, inHands: count) }, to: receipt)
     }

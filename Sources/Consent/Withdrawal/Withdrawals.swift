@@ -87,6 +87,7 @@ public final class Withdrawals: Sendable {
     private func enqueue(_ receipt: Int64) {
         heldStore?.beginWithdrawal()
         let isIdle = state.withLock { state in
+            assert(!state.waiting.contains(receipt), "a receipt is worked on twice")
             state.waiting.append(receipt)
             defer { state.isWorking = true }
             return !state.isWorking
@@ -126,6 +127,7 @@ public final class Withdrawals: Sendable {
             lane.sweep { swept in
                 results.withLock { results in
                     results.left -= 1
+                    assert(results.left >= 0, "a lane has swept twice")
                     results.places[Withdrawals.place(lane), default: Swept()].add(swept)
                 }
                 results.wake()
@@ -137,6 +139,7 @@ public final class Withdrawals: Sendable {
 
 extension Withdrawals.State {
     fileprivate mutating func next() -> Int64? {
+        assert(isWorking, "receipts are worked on, and no thread is noted for it")
         guard !waiting.isEmpty else {
             isWorking = false
             return nil
@@ -147,6 +150,7 @@ extension Withdrawals.State {
 
 extension Swept {
     fileprivate mutating func add(_ other: Swept) {
+        assert(other.events >= 0 && other.bytes >= 0, "a negative number of events was destroyed")
         events += other.events
         bytes += other.bytes
         isCut = isCut || other.isCut

@@ -25,6 +25,7 @@ struct Brackets: ~Copyable, @unchecked Sendable {
 
     /// Returns the extent of the value at `start`, which is not a blank.
     mutating func value(_ text: Bytes, start: Int, limit: Int) -> Extent {
+        assert(start < limit, "a value begins after the end of the text")
         switch text[start] {
         case UInt8(ascii: "\""):
             let end = stringEnd(text, start: start, limit: limit)
@@ -46,6 +47,7 @@ struct Brackets: ~Copyable, @unchecked Sendable {
         while true {
             i = nextMark(text, start: i, limit: limit)
             guard i < limit else { return Extent(end: limit, isClosed: false) }
+            assert(i >= start, "the search goes back")
             let c = text[i]
             if c == UInt8(ascii: "\"") {
                 guard let end = stringEnd(text, start: i, limit: limit) else { return Extent(end: limit, isClosed: false) }
@@ -64,6 +66,7 @@ struct Brackets: ~Copyable, @unchecked Sendable {
                 var isFound = false
                 while level > 0 && !isFound {
                     level &-= 1
+                    assert(level &>> 6 < capacity, "a bracket is read that was not noted")
                     isFound = kinds[level &>> 6] &>> UInt64(truncatingIfNeeded: level & 63) & 1 == isList
                 }
                 if !isFound { return Extent(end: i, isClosed: false) }

@@ -26,6 +26,7 @@ struct ListCursor {
         }
         let start = at
         let extent = brackets.value(text, start: at, limit: limit)
+        assert(extent.end >= start && extent.end <= limit, "an element ends before it begins, or after its list")
         at = max(extent.end, at + 1)
         return (start, extent)
     }
@@ -71,6 +72,7 @@ struct MemberCursor {
             return nil
         }
         let extent = brackets.value(text, start: start, limit: limit)
+        assert(extent.end > start && extent.end <= limit, "a member ends before it begins, or after its object")
         at = extent.end
         guard extent.isClosed else { return nil }
         return Member(key: key, value: start..<extent.end)

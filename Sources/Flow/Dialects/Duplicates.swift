@@ -41,6 +41,7 @@ enum Duplicates {
             }
             i += 1
         }
+        assert(frames.isEmpty && keys.isEmpty, "the brackets of valid JSON do not match")
         // A removed member contains its inner members, so their ranges are skipped.
         overruled.sort { $0.lowerBound < $1.lowerBound }
         var done = start

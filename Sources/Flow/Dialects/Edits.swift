@@ -19,15 +19,18 @@ struct Edits {
 
     /// Replaces the value of an existing member with this text.
     mutating func replace(_ slot: Slot, by text: Range<Int>) {
+        assert(slot.isPresent, "a member is replaced that the event lacks")
         list.append(Edit(kind: .replace, start: Int(slot.start), end: Int(slot.end), text: text))
     }
 
     mutating func remove(_ slot: Slot) {
+        assert(slot.isPresent && slot.key < slot.start, "a member is removed that the event lacks")
         list.append(Edit(kind: .remove, start: Int(slot.key), end: Int(slot.end), text: 0..<0))
     }
 
     /// Adds this member, written as `"key":value`, at the end of the object.
     mutating func insert(_ member: Range<Int>, into object: Slot) {
+        assert(object.isPresent && object.end - object.start >= 2, "a member is added to something that is no object")
         list.append(Edit(kind: .insert, start: Int(object.end) - 1, end: Int(object.end) - 1, text: member))
     }
 
@@ -46,6 +49,8 @@ struct Edits {
         let begin = out.count
         var done = Int(event.start)
         for edit in list {
+            assert(edit.start >= done && edit.end <= end, "two edits overlap, or an edit lies outside the event")
+            assert(edit.text.upperBound <= parts.count, "an edit has a text that was not written")
             out.append(text + done, edit.start - done)
             done = edit.end
             switch edit.kind {

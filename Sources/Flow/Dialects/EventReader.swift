@@ -25,6 +25,7 @@ struct EventReader: ~Copyable, Sendable {
     /// and appends nothing. The result points into `line` and is valid until `line` or the reader changes.
     mutating func read(_ text: Bytes, start: Int, end: Int, into line: inout ByteBuffer) -> ScannedEvent? {
         let count = end - start
+        assert(count >= 0, "an event ends before it begins")
         guard count <= limits.line, line.count + count < Block.most else { return refuse(.tooLarge(limits.line), at: start) }
         let begin = line.count
         line.append(text + start, count)
@@ -55,6 +56,7 @@ struct EventReader: ~Copyable, Sendable {
             // Repaired text is longer than the received text, so the place is found by repairing again up to it.
             spare.removeAll()
             let place = Mender.mend(text, start: start, end: end, into: &spare, until: Int(fault.offset) - begin)
+            assert(place >= start && place <= end, "a fault lies outside its event")
             fault.offset = UInt32(truncatingIfNeeded: place)
             return refuse(.json(fault), at: place)
         }

@@ -19,6 +19,7 @@ enum JSONText {
             var length = 1
             if c >= 0x80 {
                 let sequence = sequence(text, i: i, end: count)
+                assert(sequence.length >= 1 && i + sequence.length <= count, "a character ends after its text")
                 if sequence.isValid {
                     i += sequence.length
                     continue

@@ -99,6 +99,7 @@ struct LogWriter {
 
     private func put(_ key: StaticString, value: Range<Int>?, texts: borrowing ByteBuffer, into out: inout ByteBuffer) {
         guard let value else { return }
+        assert(value.upperBound <= texts.count, "a value lies outside the texts")
         put(key, into: &out)
         out.append(texts.base + value.lowerBound, value.count)
     }
@@ -110,6 +111,7 @@ struct LogWriter {
 
     /// Begins a member. The comma is omitted for the first member of an object.
     private func put(_ key: StaticString, into out: inout ByteBuffer) {
+        assert(!out.isEmpty && key.utf8Start[0] == UInt8(ascii: ","), "a member begins outside an object, or its key without a comma")
         let comma = out.base[out.count - 1] == UInt8(ascii: "{") ? 1 : 0
         out.append(key.utf8Start + comma, key.utf8CodeUnitCount - comma)
     }

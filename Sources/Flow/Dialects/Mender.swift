@@ -16,6 +16,7 @@ enum Mender {
     @discardableResult
     static func mend(_ text: Bytes, start: Int, end: Int, into out: inout ByteBuffer, until most: Int = .max) -> Int {
         let begin = out.count
+        assert(start <= end, "a text ends before it begins")
         out.reserve(end - start)
         var i = start
         while i < end, out.count - begin < most {
@@ -81,6 +82,7 @@ enum Mender {
                 i += 1
             } else {
                 let (length, isValid) = JSONText.sequence(text, i: i, end: end)
+                assert(i + length <= end, "a character ends after its text")
                 if isValid { out.append(text + i, length) } else { JSONText.replacement(into: &out) }
                 i += length
             }

@@ -56,6 +56,7 @@ struct ProtobufReader {
                     throw ProtobufFault(what: "a field is longer than its message", offset: start)
                 }
                 let first = try skip(Int(length))
+                assert(at <= end, "a field ends after its message")
                 value = .bytes(first..<at)
             case 3:
                 groups += 1
@@ -90,6 +91,7 @@ struct ProtobufReader {
 
     /// Skips n bytes and returns the place where they begin.
     private mutating func skip(_ n: Int) throws(ProtobufFault) -> Int {
+        assert(n >= 0 && at <= end, "the reader goes back, or is after the end")
         guard n <= end - at else { throw ProtobufFault(what: "the message ends inside a field", offset: at) }
         let start = at
         at += n

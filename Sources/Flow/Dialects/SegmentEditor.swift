@@ -13,6 +13,7 @@ struct SegmentMembers {
 
     init(_ paths: PathTrie) {
         let slots = SegmentMembers.paths.map { paths.slot(of: $0) ?? 0 }
+        assert(slots.allSatisfy { $0 > PathTrie.root }, "a member of the API has no slot")
         (type, timestamp, originalTimestamp, sentAt) = (slots[0], slots[1], slots[2], slots[3])
         (receivedAt, writeKey, context, integrations, ip) = (slots[4], slots[5], slots[6], slots[7], slots[8])
     }
@@ -68,6 +69,7 @@ struct SegmentEditor {
             return translator.reader.reason
         }
         shared.value = begin..<translator.common.count
+        assert(!shared.value.isEmpty, "an object has no text")
         var cursor = MemberCursor(begin, limit: shared.value.upperBound)
         while let member = cursor.next(translator.common.base, &translator.brackets) {
             let key = Duplicates.decoded(translator.common.base, start: member.key.lowerBound, end: member.key.upperBound)
@@ -260,9 +262,11 @@ struct SegmentEditor {
         return Times.parse(UnsafeBufferPointer(start: text + value.lowerBound + 1, count: value.count - 2))
     }
 
-    /// Returns the decoded text of a string value.
+    /// Returns the decoded text of a string value, or its bytes unchanged if it cannot be decoded. The members of a batch were never scanned.
     static func text(_ text: Bytes, _ value: Range<Int>) -> String? {
         guard value.count >= 2, text[value.lowerBound] == UInt8(ascii: "\"") else { return nil }
+        let body = UnsafeBufferPointer(start: text + value.lowerBound + 1, count: value.count - 2)
+        guard Text.hasWholeEscapes(body) else { return String(decoding: body, as: UTF8.self) }
         return String(decoding: Duplicates.decoded(text, start: value.lowerBound + 1, end: value.upperBound - 1), as: UTF8.self)
     }
 }

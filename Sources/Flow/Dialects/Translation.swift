@@ -84,6 +84,7 @@ public struct EventFault: Error, Hashable, Sendable {
         self.index = index
         self.offset = offset
         self.text = text
+        assert(index >= 0 && offset >= 0, "a fault has no place")
     }
 
     /// The description of the fault for a person. It quotes at most one byte of the event, because the rest may be private.

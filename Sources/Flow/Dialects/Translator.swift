@@ -32,6 +32,10 @@ public struct Translator: ~Copyable, Sendable {
         translation.removeAll()
         guard body.count < Block.most else { return translation.refuse(.tooMuch(Block.most), at: Block.most) }
         dialect.translate(body, context: context, translator: &self, into: &translation)
+        assert(
+            translation.lines.bytes.reduce(0) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 } == translation.lineCount,
+            "a line is not ended, or holds more than one event")
+        assert(translation.results.count == translation.lineCount + translation.faults.count, "an event has no result, or two")
     }
 }
 
@@ -53,6 +57,7 @@ extension Translation {
 
     /// Completes the text in `lines` from `begin` on as the next event, or refuses it if it exceeds a limit.
     mutating func endLine(from begin: Int, _ limits: TranslationLimits, at offset: Int) {
+        assert(lines.count > begin, "an event has no text")
         guard lines.count - begin <= limits.line else { return refuseLine(.tooLarge(limits.line), from: begin, at: offset) }
         guard lines.count < limits.output else { return refuseLine(.tooMuch(limits.output), from: begin, at: offset) }
         lines.append(UInt8(ascii: "\n"))

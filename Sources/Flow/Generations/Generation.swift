@@ -37,6 +37,8 @@ public final class Generation: Sendable {
         self.ruleset = ruleset
         self.destinations = destinations
         self.routes = routes
+        assert(destinations.count == plan.providers.count, "a provider of the plan has no lane")
+        assert(routes.count == plan.routes.count, "a route of the plan has no number")
         targets = plan.routes.map { route in Set(route.providers).map { destinations[$0].index }.sorted() }
     }
 }

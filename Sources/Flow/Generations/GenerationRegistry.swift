@@ -43,6 +43,7 @@ public final class GenerationRegistry: Sendable {
     public func leave(_ generation: Generation) {
         state.withLock { state in
             let left = state.users[generation.number]! - 1
+            assert(generation.number <= state.current.number, "a block leaves a generation that was never adopted")
             state.users[generation.number] = left > 0 ? left : nil
         }
         state.wake()
@@ -54,6 +55,7 @@ public final class GenerationRegistry: Sendable {
     public func adopt(_ generation: Generation, retiring: [Destination]) -> Bool {
         state.withLock { state in
             guard !state.isEnding else { return false }
+            assert(generation.number > state.current.number, "the plan goes back to an earlier generation")
             state.current = generation
             state.routes.formUnion(generation.routes)
             let known = Set(state.destinations.map(\.index))

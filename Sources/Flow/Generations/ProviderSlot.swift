@@ -22,6 +22,7 @@ public final class ProviderSlot: Provider {
             guard let next else { return }
             current = next.provider
             number += 1
+            assert(underWay.keys.allSatisfy { $0 < number }, "a call reached a provider before its turn")
             self.next = nil
         }
     }
@@ -130,6 +131,7 @@ public final class ProviderSlot: Provider {
     private func leave(_ number: Int) {
         let isIdle = state.withLock { state in
             let left = state.underWay[number, default: 0] - 1
+            assert(left >= 0, "a call or a delivery ended twice")
             state.underWay[number] = left > 0 ? left : nil
             return left <= 0
         }

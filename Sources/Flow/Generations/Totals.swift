@@ -21,6 +21,7 @@ public struct Totals {
     public init() {}
 
     public mutating func add(_ block: Tally, rejected: Int, heard: ConsentCounts, source: Int, of generation: Generation) {
+        assert(source >= 0 && rejected >= 0, "a block has no source, or rejected a negative number of lines")
         while sources.count <= source { sources.append(SourceCounts()) }
         sources[source].events += block.events + block.duplicates
         sources[source].rejected += rejected
@@ -30,6 +31,7 @@ public struct Totals {
         for (route, number) in generation.routes.enumerated() {
             Totals.add(block.events + block.emitted, at: Int(number), to: &judged)
             let admitted = block[route, .admitted]
+            assert(admitted <= block.events + block.emitted, "a route admitted more events than it judged")
             guard admitted > 0 else { continue }
             count(admitted, of: number, to: generation.targets[route])
         }
@@ -62,6 +64,7 @@ public struct Totals {
     }
 
     private static func add(_ count: Int, at index: Int, to counts: inout [Int]) {
+        assert(count >= 0, "a count of the account falls")
         if index >= counts.count { counts += Array(repeating: 0, count: index + 1 - counts.count) }
         counts[index] += count
     }

@@ -115,6 +115,8 @@ final class FileFollower {
 
     private func follow(_ path: String, key: FileKey, now: Instant) {
         guard mayFollow(path, key), files.count < FileFollower.mostOpen || closeLongestIdle(now) else { return }
+        assert(!files.contains { $0.key == key }, "a file is followed twice")
+        assert(files.count < FileFollower.mostOpen, "more files are open than may be")
         let number = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | (plan.drains ? O_NOFOLLOW : 0))
         guard number >= 0 else {
             // A file that has disappeared in the meantime is ignored.

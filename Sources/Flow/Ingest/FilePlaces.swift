@@ -72,6 +72,8 @@ struct FilePlaces {
         get { places[key] }
         set {
             guard places[key] != newValue else { return }
+            assert(newValue.map { FileKey($0.mark) == key } ?? true, "a place is stored for another file")
+            assert(newValue.map { $0.mark.isSound && $0.offset >= $0.mark.end && $0.faults >= 0 } ?? true, "a place cannot be read back")
             places[key] = newValue
             isKept = false
         }

@@ -56,7 +56,10 @@ public final class FileSource: Sendable {
     /// Starts reading on a separate thread.
     public func start() {
         let handle = ThreadHandle(Thread.start("files") { [self] in run() })
-        phase.withLock { $0.thread = handle }
+        phase.withLock { phase in
+            assert(phase.thread == nil, "a source was started twice")
+            phase.thread = handle
+        }
     }
 
     /// Stops reading. Submitted lines are still answered.

@@ -124,6 +124,7 @@ final class FollowedFile {
 
     private func readOn(_ buffer: inout ByteBuffer, lineLimit: Int, ending: Ending, skipped: (Int) -> Void) -> Piece {
         let from = offset + overlong
+        assert(pending == nil && buffer.isEmpty, "lines are read while others wait for their answer")
         guard size > from else {
             if overlong > 0, ending != .never { endOverlong(at: from, skipped) }
             return .nothing
@@ -159,6 +160,7 @@ final class FollowedFile {
     /// Appends bytes of the file. Returns true if the end of the file was reached.
     private func fill(_ buffer: inout ByteBuffer, from: Int, upTo most: Int) throws(SystemFault) -> Bool {
         buffer.reserve(most - buffer.count)
+        precondition(most <= buffer.capacity, "a read goes beyond the end of the buffer")
         while buffer.count < most {
             let count = pread(descriptor.number, buffer.base + buffer.count, most - buffer.count, off_t(from + buffer.count))
             if count == 0 { return true }
@@ -183,6 +185,7 @@ final class FollowedFile {
     }
 
     private func endOverlong(at end: Int, _ skipped: (Int) -> Void) {
+        assert(end >= offset + overlong, "a skipped line ends before what was read of it")
         skipped(overlong)
         faults += 1
         overlong = 0
@@ -211,12 +214,14 @@ final class FollowedFile {
         _ buffer: inout ByteBuffer, range: Range<Int>, lineLimit: Int, skipped: (Int) -> Void
     ) throws(SystemFault) -> Piece {
         let later = try FileMark(descriptor.number, upTo: range.upperBound)
+        assert(range.lowerBound == offset && !range.isEmpty, "the lines do not follow those that were taken")
         var kept = 0
         var at = range.lowerBound == 0 ? FileBeginning.mark(buffer.bytes) : 0
         while at < buffer.count {
             let newline = UnsafeRawPointer(memchr(buffer.base + at, 0x0a, buffer.count - at)!)
             let next = newline - UnsafeRawPointer(buffer.base) + 1
             let length = next - 1 - at
+            assert(kept <= at, "a kept line would overwrite a line that was not read yet")
             if length > lineLimit {
                 skipped(length)
                 faults += 1
@@ -249,6 +254,7 @@ final class FollowedFile {
     /// Advances the offset over the lines that were read last, after their answer.
     func settle(faults more: Int) {
         guard let pending else { return }
+        assert(pending.end > offset && more >= 0, "the place in a file goes back")
         offset = pending.end
         mark = pending.mark
         faults += more

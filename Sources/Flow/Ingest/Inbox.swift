@@ -71,9 +71,11 @@ public final class Inbox: EventSink, Sendable {
         var isEmpty: Bool { first == items.count }
 
         mutating func take() -> Item {
+            assert(!isEmpty, "a line is taken from an empty inbox")
             let item = items[first]
             first += 1
             bytes -= item.bytes
+            assert(bytes >= 0, "more bytes left the inbox than came")
             if first == items.count {
                 items.removeAll(keepingCapacity: true)
                 first = 0
@@ -134,7 +136,10 @@ public final class Inbox: EventSink, Sendable {
     public func join() { state.withLock { $0.feeders += 1 } }
 
     public func leave() {
-        state.withLock { $0.feeders -= 1 }
+        state.withLock { state in
+            state.feeders -= 1
+            assert(state.feeders >= 0, "a source left that had not joined")
+        }
         state.wake()
     }
 
@@ -194,6 +199,9 @@ public final class Inbox: EventSink, Sendable {
             Inbox.end(&block)
             note(more, &portions)
         }
+        assert(block.text.bytes.last.map { $0 == UInt8(ascii: "\n") } ?? true, "the last line of a block does not end")
+        assert(
+            portions.reduce(0) { $0 + $1.lines } <= countLines(block.text.bytes), "the portions of a block have more lines than the block")
         return .lines
     }
 
@@ -279,6 +287,7 @@ public final class Inbox: EventSink, Sendable {
             state.items = state.items[state.first...].filter { $0.answer == nil || $0.deadline > now }
             state.first = 0
             for item in late { state.bytes -= item.bytes }
+            assert(state.bytes >= 0, "more bytes left the inbox than came")
             return late
         }
         state.wake()

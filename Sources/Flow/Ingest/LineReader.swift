@@ -96,6 +96,7 @@ public struct LineReader: ~Copyable, Sendable {
     private mutating func skipLine(_ buffer: inout ByteBuffer) -> Intake {
         isAtStart = false
         var skipped = buffer.count
+        assert(skipped > lineLimit, "a line within the limit is skipped")
         while true {
             buffer.removeAll()
             if isAtEnd || !fill(&buffer) { return .overlong(bytes: skipped) }
@@ -112,6 +113,7 @@ public struct LineReader: ~Copyable, Sendable {
     /// Waits for input and appends the result of one read. Returns false at the end, after a fault, or when stopped.
     private mutating func fill(_ buffer: inout ByteBuffer) -> Bool {
         buffer.reserve(blockSize)
+        precondition(buffer.capacity - buffer.count >= blockSize, "a read goes beyond the end of the buffer")
         while true {
             var ready = (
                 pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0), pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0)

@@ -26,6 +26,7 @@ enum PlacesFormat {
                     + " \(place.faults)")
         }
         text += sealed("end \(places.count) \(hexadecimal(fnv1a(text)))")
+        assert(read(text) == .whole(Array(places)), "the places cannot be read back")
         return text
     }
 

@@ -56,9 +56,11 @@ final class ConnectionWatch: Sendable {
     func closed(_ peer: Peer) {
         table.withLock { table in
             table.open -= 1
+            assert(table.descriptors[peer.number] == peer.descriptor, "a connection was closed twice")
             table.descriptors[peer.number] = -1
             table.deadlines[peer.number] = nil
             table.free.append(peer.number)
+            assert(table.open == table.descriptors.count - table.free.count, "the number of open connections is wrong")
         }
     }
 
@@ -66,6 +68,7 @@ final class ConnectionWatch: Sendable {
 
     private func set(_ number: Int, _ deadline: Instant?) {
         let isEarlier = table.withLock { table in
+            assert(table.descriptors[number] >= 0, "a deadline is set for a closed connection")
             table.deadlines[number] = deadline
             guard let deadline, table.next.map({ deadline < $0 }) ?? true else { return false }
             table.next = deadline
@@ -82,6 +85,7 @@ final class ConnectionWatch: Sendable {
             for number in table.deadlines.indices {
                 guard let deadline = table.deadlines[number] else { continue }
                 if deadline <= now {
+                    assert(table.descriptors[number] >= 0, "a closed connection has a deadline")
                     shutdown(table.descriptors[number], Int32(SHUT_RDWR))
                     table.deadlines[number] = nil
                     table.cut += 1

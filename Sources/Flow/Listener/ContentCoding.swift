@@ -59,7 +59,9 @@ enum ContentCoding {
             var output: UnsafeMutablePointer<UInt8>? = decoded.base + decoded.count
             var outputSize = room
             let before = inputSize
+            precondition(room > 0 && room <= decoded.capacity - decoded.count, "the decoder would write after the end of the buffer")
             let state = cdecoders_step(stream, &input, &inputSize, &output, &outputSize)
+            assert(inputSize <= before && outputSize <= room, "the decoder read or wrote more than it was given")
             decoded.extend(by: room - outputSize)
             guard decoded.count <= most else {
                 throw .tooLarge(

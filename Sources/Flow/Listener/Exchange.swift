@@ -49,6 +49,7 @@ final class Exchange: @unchecked Sendable {
             held += growth
         }
         body.append(contentsOf: piece)
+        assert(body.capacity <= max(64, held + 64), "a body has more memory than the budget knows")
         return true
     }
 

@@ -144,7 +144,10 @@ extension HTTPListener {
         if let reply = exchange.reply { return send(reply, exchange: exchange, peer: peer, closing: closing) }
         // No deadline applies while the router works and the client waits.
         watch.set(peer, nil)
-        state.withLock { $0.waiting[ObjectIdentifier(exchange)] = exchange }
+        state.withLock { state in
+            assert(state.waiting[ObjectIdentifier(exchange)] == nil, "a request waits twice for its answer")
+            state.waiting[ObjectIdentifier(exchange)] = exchange
+        }
         cmicrohttpd_suspend(exchange.connection)
         queue.add(exchange)
         return true
@@ -153,6 +156,7 @@ extension HTTPListener {
     private func send(_ reply: Reply, exchange: Exchange, peer: Peer, closing: Bool) -> Bool {
         watch.set(peer, pacing.reply(from: clock.now()))
         var headers = reply.headers
+        assert(headers.count % 2 == 0, "a header has no value")
         if exchange.request.method != "OPTIONS" { headers += origins.headers(for: exchange.request.header("origin")) }
         if closing || state.withLock({ $0.isClosing }) { headers += ["Connection", "close"] }
         let strings = headers.map { strdup($0) }
@@ -170,6 +174,7 @@ extension HTTPListener {
         guard exchange.isCounted else { return }
         let isLast = state.withLock { state in
             state.active -= 1
+            assert(state.active >= 0, "a request ended twice")
             return state.isClosing
         }
         if isLast { state.wake() }

@@ -94,6 +94,7 @@ public final class HTTPListener: @unchecked Sendable {
 
     /// Opens the socket and starts the threads. It must be called only once.
     public func start(workers: Int = 2) throws(ListenerFault) {
+        assert(state.withLock { $0.daemon == nil && $0.threads.isEmpty }, "a listener was started twice")
         if let missing = cmicrohttpd_load() { throw ListenerFault("\(name): \(String(cString: missing))") }
         let (certificate, key, clients) = try credentials()
         let socket: ListeningSocket
@@ -209,7 +210,10 @@ public final class HTTPListener: @unchecked Sendable {
         }
         guard let connection else { return }
         cmicrohttpd_resume(connection)
-        state.withLock { $0.resuming -= 1 }
+        state.withLock { state in
+            state.resuming -= 1
+            assert(state.resuming >= 0, "a connection was resumed twice")
+        }
         if state.withLock({ $0.isClosing }) { state.wake() }
     }
 }

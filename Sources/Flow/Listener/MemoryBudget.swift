@@ -12,12 +12,18 @@ final class MemoryBudget: Sendable {
 
     /// Takes bytes from the budget. Returns false, taking nothing, if not enough are left.
     func take(_ bytes: Int) -> Bool {
-        held.withLock { held in
+        assert(bytes >= 0, "a negative number of bytes is taken")
+        return held.withLock { held in
             guard bytes <= most - held else { return false }
             held += bytes
             return true
         }
     }
 
-    func giveBack(_ bytes: Int) { held.withLock { $0 -= bytes } }
+    func giveBack(_ bytes: Int) {
+        held.withLock { held in
+            assert((0...held).contains(bytes), "more bytes are given back than were taken")
+            held -= bytes
+        }
+    }
 }

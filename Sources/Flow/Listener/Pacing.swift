@@ -17,6 +17,7 @@ struct Pacing: Sendable {
 
     /// Returns the deadline for a body that began at `start`. `received` bytes have arrived, the last of them now.
     func body(start: Instant, received: Int, now: Instant) -> Instant {
+        assert(received >= 0, "a negative number of bytes was received")
         var deadline = min(now + limits.pause, start + limits.request)
         if limits.rate > 0 {
             // The body may take as long as the received bytes need at the least rate.

@@ -47,6 +47,7 @@ struct RequestHandler: Sendable {
             exchange.letGo(budget)
             switch submission {
             case .stored(let invalid):
+                assert(invalid.allSatisfy { (0..<events).contains($0.line) }, "the sink refused a line that it was not given")
                 let faults = invalid.map { RefusedEvent(event: $0.line, message: reasons[$0.line] ?? $0.message) }
                 finish(service.answer(request, events: events, faults: faults))
             case .overloaded(let seconds): finish(service.answer(request, refused: .overloaded(retryAfter: seconds)))

@@ -68,6 +68,8 @@ final class RequestTranslator {
             case .fault(let index): RequestTranslator.add(translation.faults[index], body, to: &work)
             }
         }
+        assert(at == good.count, "a translated line has no result")
+        assert(work.events == translation.results.count, "an event has no line")
         if let refusal = translation.refusal, !isOfLastEvent(refusal) { RequestTranslator.add(refusal, body, to: &work) }
         return work
     }

@@ -12,7 +12,10 @@ final class WorkQueue: Sendable {
     private let state = Monitor(State())
 
     func add(_ exchange: Exchange) {
-        state.withLock { $0.waiting.append(exchange) }
+        state.withLock { state in
+            assert(!state.isEnding, "a request came after the end, and nobody would answer it")
+            state.waiting.append(exchange)
+        }
         state.wakeOne()
     }
 

@@ -26,7 +26,8 @@ public final class OwnBatch: BorrowedBatch, @unchecked Sendable {
 
     /// `ends` must rise, and its last value must be the size of `ndjson`. There must be one arrival for each event.
     public init(ndjson: some Collection<UInt8>, ends: [UInt64], arrivals: [Int64]) {
-        precondition(ends.count == arrivals.count && ends.last ?? 0 == UInt64(ndjson.count))
+        precondition(ends.count == arrivals.count && ends.last ?? 0 == UInt64(ndjson.count), "the events do not cover the bytes")
+        assert(zip(ends, ends.dropFirst()).allSatisfy { $0 < $1 }, "an event ends before it begins")
         let text = UnsafeMutableRawBufferPointer.allocate(byteCount: ndjson.count, alignment: 1)
         text.copyBytes(from: ndjson)
         bytes = UnsafeRawBufferPointer(text)

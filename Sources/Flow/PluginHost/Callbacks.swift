@@ -16,6 +16,8 @@ final class Callbacks: Sendable {
 
         init(_ batch: any BorrowedBatch, attempt: Int, token: UInt64) {
             self.batch = batch
+            assert(batch.ends.count == batch.arrivals.count, "an event has no arrival time")
+            assert(Int(batch.ends.last ?? 0) == batch.bytes.count, "the module would read events after the end of the batch")
             table.initialize(
                 to: switchyard_batch(
                     struct_size: UInt32(MemoryLayout<switchyard_batch>.size), attempt: UInt32(clamping: attempt), token: token,
@@ -157,6 +159,7 @@ enum Switchboard {
         let host = UnsafeMutablePointer<switchyard_host>.allocate(capacity: 1)
         let number: UInt = state.withLock { state in
             let number = UInt(state.lines.count) + 1
+            assert(state.lines[number] == nil, "two instances have the same number")
             state.lines[number] = Line(callbacks: callbacks, host: host)
             return number
         }

@@ -136,6 +136,7 @@ public enum ExitGuard {
 
         /// Calls the module on this thread. Meanwhile a call of exit() on this thread counts for this provider and this stage.
         func during<R, E: Error>(_ stage: Stage, _ body: () throws(E) -> R) throws(E) -> R {
+            assert(number & 7 == 0 && number > 0 && stage.rawValue <= 7, "the number of a provider and its stage overlap")
             let before = cexit_enter(number | stage.rawValue)
             defer { _ = cexit_enter(before) }
             return try body()

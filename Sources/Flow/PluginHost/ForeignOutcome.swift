@@ -37,6 +37,7 @@ struct ForeignOutcome {
                 return senseless("named the event \(event.index) of a batch twice")
             }
         }
+        assert(single.count == count && single.keys.allSatisfy { (0..<total).contains($0) }, "an outcome is lost, or is of no event")
         return BatchOutcome(whole, events: single)
     }
 

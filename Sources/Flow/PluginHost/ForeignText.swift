@@ -26,6 +26,7 @@ enum ForeignText {
         let isCut = isCut || isMarked
         if !isCut, hidden.contains(bytes) { return HiddenTexts.mask }
         var end = min(bytes.count, most)
+        assert(most >= 0, "a text has a negative limit")
         if bytes.count > most {
             // Do not cut inside a character. Invalid bytes are repaired below, so three steps suffice.
             while end > max(0, most - 3), bytes[end] & 0xC0 == 0x80 { end -= 1 }

@@ -104,11 +104,15 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
     private func leave() {
         let isLast = life.withLock { life in
             life.inside -= 1
+            assert(life.inside >= 0, "a call of the module returned twice")
             return life.isClosed && life.inside == 0
         }
         guard isLast else { return }
         visitor.during(.destroy) { table.destroy(handle) }
+        // A delivery may have begun after `close` ended those under way.
+        _ = callbacks.end()
         life.withLock { life in
+            assert(!life.isDestroyed, "an instance was destroyed twice")
             life.isDestroyed = true
             life.loans = []
         }

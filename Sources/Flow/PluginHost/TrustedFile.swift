@@ -67,6 +67,7 @@ final class TrustedFile: Sendable {
         // Check from the root down: if others cannot write a folder, they cannot replace the next folder in it.
         var parts = ["/"]
         for name in folder.split(separator: "/") { parts.append((parts.last == "/" ? "/" : parts.last! + "/") + name) }
+        assert(parts.last == folder, "the folder itself is not checked")
         for part in parts {
             var status = stat()
             guard lstat(part, &status) == 0 else { throw ModuleFault("\(part): cannot be examined: \(systemError())") }

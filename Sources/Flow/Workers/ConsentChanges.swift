@@ -29,6 +29,7 @@ public final class ConsentChanges: @unchecked Sendable {
         recent.withLock { recent in
             if recent.count == ConsentChanges.most { recent.removeFirst(ConsentChanges.most / 2) }
             recent.append(keys)
+            assert(recent.count <= ConsentChanges.most, "more changes are remembered than there may be")
             cplatform_store(counter, epoch &+ 1)
         }
     }

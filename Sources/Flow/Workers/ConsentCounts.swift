@@ -17,6 +17,8 @@ public struct ConsentCounts: Sendable, Equatable {
         [("taken", taken), ("forbidden", forbidden), ("broken", broken), ("unwritten", unwritten)]
     }
 
+    public var total: Int { taken + forbidden + broken + unwritten }
+
     public mutating func add(_ other: ConsentCounts) {
         taken += other.taken
         forbidden += other.forbidden

@@ -41,6 +41,7 @@ public struct Worker: ~Copyable {
 
     /// Applies other rules to the current block and all later ones. The parcels must be empty.
     public mutating func adopt(_ ruleset: Ruleset, depth: Int) {
+        assert(hasEmptyParcels, "a new plan takes over while parcels of the old one are full")
         parcels.deinitialize()
         parcels.deallocate()
         parcels = Worker.parcels(ruleset)
@@ -58,6 +59,7 @@ public struct Worker: ~Copyable {
 
     public init(_ ruleset: Ruleset, lineLimit: Int, depth: Int, blockSize: Int, seen: SeenIDs? = nil) {
         self.seen = seen
+        assert(lineLimit > 0, "every line would be over the limit")
         self.blockSize = blockSize
         self.lineLimit = lineLimit
         routeCount = ruleset.routeCount
@@ -118,6 +120,11 @@ public struct Worker: ~Copyable {
         for index in parcels.indices { parcels[index].removeAll() }
     }
 
+    private var hasEmptyParcels: Bool {
+        let parcels = parcels
+        return parcels.indices.allSatisfy { parcels[$0].isEmpty }
+    }
+
     @inline(__always) private mutating func advance<E: Error>(
         inTurn: Bool, _ hear: (inout Judge, ScannedEvent, ConsentStatement) throws(E) -> Int64?
     ) throws(E) {
@@ -128,6 +135,7 @@ public struct Worker: ~Copyable {
         var isScanned = false
         while position < block.count {
             let line = isScanned ? coming : scan(at: position)
+            assert(line.start == position && line.end < block.count, "a line is not where the last one ended, or ends after the block")
             lines += 1
             isScanned = looksAhead && line.end + 1 < block.count
             if isScanned {
@@ -140,6 +148,7 @@ public struct Worker: ~Copyable {
                     noteOverlong(line.end - line.start, text: line.start..<line.end)
                 } else if statement != .none, !inTurn, mustWait(event, statement) {
                     lines -= 1
+                    assert(lines >= 0, "a line waits that was not read")
                     return
                 } else if !isDuplicate(event) {
                     if statement != .none {
@@ -244,6 +253,7 @@ public struct Worker: ~Copyable {
     private mutating func noteFault(_ fault: Fault, line: Range<Int>) {
         if fault.kind == .blank { return }
         if line.count > lineLimit { return noteOverlong(line.count, text: line) }
+        assert(Int(fault.offset) >= line.lowerBound, "the fault of a line lies before the line")
         faults.append(
             LineFault(line: lines, column: Int(fault.offset) - line.lowerBound + 1, message: fault.message, text: line))
     }
@@ -256,6 +266,7 @@ public struct Worker: ~Copyable {
     }
 
     private func lineEnd(from start: Int) -> Int {
+        assert(start < block.count, "a line begins after the end of its block")
         let newline = memchr(block.text.base + start, 0x0a, block.count - start)!
         return UnsafeRawPointer(newline) - UnsafeRawPointer(block.text.base)
     }

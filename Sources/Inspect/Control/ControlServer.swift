@@ -114,6 +114,7 @@ public final class ControlServer: Sendable {
             polled.append(pollfd(fd: isFull ? -1 : listener.number, events: Int16(POLLIN), revents: 0))
             let order = connections.keys.sorted()
             for key in order { polled.append(connections[key]!.polled) }
+            assert(connections.count <= ControlServer.mostConnections, "more connections are open than may be")
             poll(&polled, nfds_t(polled.count), timeout(connections.values.compactMap(\.deadline).min()))
 
             wakeUp.lower()
@@ -204,6 +205,7 @@ private final class Connection {
                 return request
             }
         case .answering(let bytes, let sent):
+            assert(sent < bytes.count, "an answer is sent again after its end")
             let count = bytes.withUnsafeBytes { send(descriptor.number, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL)) }
             if count < 0 {
                 if errno != EAGAIN, errno != EINTR { phase = .over }
@@ -224,6 +226,7 @@ private final class Connection {
 
     func answer(_ response: Response, by deadline: Instant) {
         if isOver { return }
+        assert(!isAnswering, "a request was answered twice")
         phase = .answering(response.bytes, sent: 0)
         self.deadline = deadline
     }

@@ -49,6 +49,8 @@ public struct Response: Sendable, Equatable {
 
     /// The bytes of the response on the socket. Each connection serves one request.
     var bytes: [UInt8] {
+        assert(Response.phrases[status] != nil, "a status has no phrase")
+        assert(!type.utf8.contains { $0 < 0x20 }, "the type of an answer would break its head")
         var head = "HTTP/1.1 \(status) \(Response.phrases[status] ?? "Unknown")\r\nContent-Type: \(type)\r\n"
         if let allow { head += "Allow: \(allow)\r\n" }
         head += "Content-Length: \(body.count)\r\nConnection: close\r\n\r\n"
@@ -80,6 +82,7 @@ struct RequestReader {
                 let part = bytes.prefix(rest)
                 body += part
                 rest -= part.count
+                assert(rest >= 0 && body.count + rest <= Request.mostBody, "more of a body was read than its length says")
                 guard rest == 0 else { return .more }
                 request.body = body
                 return .done(request)

@@ -16,6 +16,7 @@ struct EventMembers {
     init(_ event: ScannedEvent, _ paths: PathTrie) {
         for slot in PathTrie.root + 1..<max(PathTrie.root + 1, paths.count) where event.slots[slot].isPresent {
             let value = event.slots[slot]
+            assert(value.start >= event.start && value.end <= event.end && value.start < value.end, "a member lies outside its event")
             let text = UnsafeBufferPointer(start: event.block + Int(value.start), count: Int(value.end - value.start))
             members[paths.path(of: slot)] = Member(text: Array(text), start: Int(value.start - event.start))
         }

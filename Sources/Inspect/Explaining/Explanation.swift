@@ -89,6 +89,7 @@ public struct Explanation: Sendable {
             return
         }
         guard let (findings, came, made, faults) = found else { preconditionFailure("the worker has found an event in this block") }
+        assert(findings.count == plan.routes.count, "a route has found nothing out")
         routes = plan.routes.indices.map { index in
             let explainer = RouteExplainer(plan, route: plan.routes[index], finding: findings[index], came: came)
             // If the route did not admit the event, a line there belongs to an emitted event.
@@ -159,6 +160,7 @@ extension Worker {
         guard let index = entries.firstIndex(where: { Int($0.route) == route }) else { return nil }
         let start = index == 0 ? 0 : Int(entries[index - 1].end)
         let end = Int(entries[index].end) - 1
+        assert(start < end && end < parcels[provider].bytes.count, "an event lies outside its parcel")
         return [UInt8](UnsafeRawBufferPointer(rebasing: parcels[provider].bytes.bytes[start..<end]))
     }
 }

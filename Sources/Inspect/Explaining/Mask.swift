@@ -26,6 +26,7 @@ struct Mask {
                 continue
             }
             let end = Mask.stringEnd(line, at)
+            assert(copied <= at && end <= line.count, "two strings overlap, or one ends after the line")
             if let word = word(line, start: at, end: end, hashed: hashed) {
                 shown += line[copied..<at] + Array("\"\(word)\"".utf8)
                 copied = end

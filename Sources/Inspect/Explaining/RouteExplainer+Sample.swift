@@ -44,6 +44,7 @@ extension RouteExplainer {
             scale *= 10
         }
         let shown = String(hash.multipliedFullWidth(by: scale).high)
+        assert(shown.utf8.count <= digits, "a fraction below 1 has a digit before the point")
         return "0." + String(repeating: "0", count: digits - shown.utf8.count) + shown
     }
 }

@@ -33,6 +33,7 @@ final class LetterJudges {
     init(_ plan: Plan, provider: Int, ledger: LedgerView?) {
         self.plan = plan
         self.provider = provider
+        assert(plan.providers.indices.contains(provider), "the plan has no such provider")
         self.ledger = ledger
     }
 
@@ -45,6 +46,7 @@ final class LetterJudges {
         guard judging.worker.tally.events == 1 else { return .undecided }
         let parcels = judging.worker.parcels
         let copies = parcels[provider].entries.count
+        assert(parcels.indices.allSatisfy { $0 == provider || parcels[$0].isEmpty }, "a letter goes to another provider than its own")
         if copies > 0 {
             parcel.append(copying: 0..<copies, of: parcels[provider])
             parcels[provider].removeAll()

@@ -109,6 +109,7 @@ public final class Replay: Sendable {
                     account.left += letters.count
                 }
             }
+            assert(account.balances, "a chosen letter has no result, or two")
             accounts.append(account)
         }
         return accounts
@@ -184,6 +185,7 @@ public final class Replay: Sendable {
             // Letters of one block have the same arrival time. Add a nanosecond to make it unique.
             var arrival = letter.arrival
             while owners[arrival] != nil { arrival += 1 }
+            assert(arrival < letter.arrival + Int64(letters.count), "more letters have one arrival time than there are")
             switch check?.judge(letter) ?? judges.judge(letter, arrival: arrival, into: &parcel) {
             case .sent(let copies): owners[arrival] = ReplayLane.Pending(letter: letter.id, copies: copies)
             case .denied:
@@ -225,13 +227,17 @@ struct GroupSize {
     private static let quick = Duration.milliseconds(100)
     private static let slow = Duration.milliseconds(400)
 
-    init(most: Int) { self.most = most }
+    init(most: Int) {
+        assert(most >= 1, "no letter could be sent")
+        self.most = most
+    }
 
     mutating func note(_ count: Int, took time: Duration) {
         guard count >= events else { return }
         let now = time.nanoseconds / Int64(max(1, count))
         let isWorthMore = now < each / 4 * 3
         each = now
+        assert((1...most).contains(events) && now >= 0, "a group is empty or too large, or the clock went back")
         if time < GroupSize.quick || isWorthMore {
             events = min(most, events * 2)
         } else if time > GroupSize.slow {

@@ -64,6 +64,7 @@ final class CheckedProvider: Provider {
     func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
         let refusal = Outcome.rejected(Answer("the record of its subject does not allow it now"))
         let allowed = look.allowed(batch)
+        assert(Set(allowed).count == allowed.count && allowed.allSatisfy { $0 < batch.count }, "an event is allowed that the batch lacks")
         if allowed.count == batch.count { return provider.deliver(batch, attempt: attempt, done) }
         let refused = Dictionary(uniqueKeysWithValues: (0..<batch.count).map { ($0, refusal) })
         if allowed.isEmpty { return done(BatchOutcome(.delivered, events: refused)) }

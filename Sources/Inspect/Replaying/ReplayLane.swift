@@ -46,6 +46,7 @@ final class ReplayLane: @unchecked Sendable {
         mutating func settle(_ arrival: Int64, of group: Int, isDelivered: Bool) {
             guard group == self.group, var letter = pending[arrival] else { return }
             letter.copies -= 1
+            assert(letter.copies >= 0, "a copy of a letter was settled twice")
             letter.hasFailed = letter.hasFailed || !isDelivered
             guard letter.copies <= 0 else {
                 pending[arrival] = letter
@@ -118,6 +119,7 @@ final class ReplayLane: @unchecked Sendable {
                 end: { arrivals, group in
                     state.withLock { state in
                         state.underWay -= 1
+                        assert(state.underWay >= 0, "a batch ended twice")
                         for arrival in arrivals { state.settle(arrival, of: group, isDelivered: true) }
                     }
                     state.wake()
@@ -141,6 +143,9 @@ final class ReplayLane: @unchecked Sendable {
         deadline = options.clock.now() + options.patience
         state.withLock { state in
             state.group += 1
+            assert(
+                state.pending.isEmpty && state.delivered.isEmpty, "a letter of the last group has no result, or one that was not recorded")
+            assert(owners.values.allSatisfy { $0.copies > 0 }, "a letter without copies would never be settled")
             (state.pending, state.delivered, state.remainder) = (owners, [], Remainder())
         }
         lane.waitAndTake(&parcel)

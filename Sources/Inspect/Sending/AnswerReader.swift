@@ -29,6 +29,7 @@ struct AnswerReader {
             }
             let head = String(decoding: pending[..<end], as: UTF8.self)
             pending.removeFirst(end + 4)
+            assert(at == 0, "a head was read after chunks")
             try readHead(head)
         }
         switch kind {
@@ -107,6 +108,7 @@ struct AnswerReader {
             if length == 0 { return true }
             answer?.body += pending[(lineEnd + 1)..<(lineEnd + 1 + length)]
             at = lineEnd + 1 + length + 2
+            assert(at <= pending.count, "a chunk was read before all of it came")
         }
         return false
     }

@@ -63,6 +63,7 @@ public final class Checkpoint {
 
     /// Writes how far a file was taken.
     public func move(to place: Place) throws(Fault) {
+        assert(place.mark.isSound && place.offset >= 0 && place.line >= 0, "a place cannot be read back")
         places.removeAll { $0.mark.device == place.mark.device && $0.mark.number == place.mark.number }
         places.append(place)
         do throws(SystemFault) {

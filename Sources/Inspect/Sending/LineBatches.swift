@@ -83,6 +83,7 @@ public final class LineBatches {
     /// The length of the next line without its newline. It is nil if the end of the line was not read yet.
     private var lineLength: Int? {
         buffer.withUnsafeBytes { bytes in
+            assert(start <= filled && filled <= bytes.count, "the unread bytes lie outside the buffer")
             guard filled > start, let newline = memchr(bytes.baseAddress! + start, 0x0a, filled - start) else { return nil }
             return UnsafeRawPointer(newline) - bytes.baseAddress! - start
         }
@@ -90,6 +91,7 @@ public final class LineBatches {
 
     /// Takes a line. Returns false if the line does not fit into this batch.
     private func take(_ length: Int, ended: Bool, into batch: inout LineBatch) -> Bool {
+        assert(length >= 0 && start + length + (ended ? 1 : 0) <= filled, "a line ends after what was read")
         let line = buffer[start..<(start + length)]
         let text = line.dropFirst(offset == 0 ? FileBeginning.mark(line) : 0)
         let size = length + (ended ? 1 : 0)
@@ -100,6 +102,8 @@ public final class LineBatches {
             if !batch.ends.isEmpty, batch.bytes.count + text.count + 1 > limits.bytes { return false }
             batch.bytes += text
             batch.bytes.append(0x0a)
+            assert(
+                batch.ends.last.map { $0.at < batch.bytes.count && $0.offset <= offset } ?? true, "an event ends before the one before it")
             batch.ends.append((batch.bytes.count, offset + size, self.line + 1))
         }
         start += size
@@ -142,6 +146,7 @@ public final class LineBatches {
             start = 0
         }
         if filled == buffer.count { buffer += [UInt8](repeating: 0, count: buffer.count) }
+        precondition(start == 0 && filled < buffer.count, "a read has no space, or lies outside the buffer")
         while true {
             let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress! + filled, $0.count - filled) }
             if count >= 0 {

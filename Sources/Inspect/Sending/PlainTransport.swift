@@ -61,6 +61,7 @@ final class PlainTransport: Transport {
         case .unix(let path):
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
+            precondition(path.utf8.count <= 107, "the path of a socket does not fit into its address")
             withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
             let code = withUnsafePointer(to: &address) { pointer in
                 pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -92,6 +93,7 @@ final class PlainTransport: Transport {
 
     /// Opens the connection. Returns 0 or the error number.
     private func open(_ family: Int32, address: UnsafePointer<sockaddr>, size: socklen_t) -> Int32 {
+        assert(connection < 0, "a connection is opened while another one is open")
         let flags = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         connection = socket(family, flags, 0)
         guard connection >= 0 else { return errno }

@@ -70,6 +70,7 @@ public final class Sender {
             while let part = parts.popLast() {
                 guard try post(batch, events: part, name: name) else {
                     let middle = (part.lowerBound + part.upperBound) / 2
+                    assert(part.lowerBound < middle && middle < part.upperBound, "half of a request is empty")
                     parts += [middle..<part.upperBound, part.lowerBound..<middle]
                     continue
                 }
@@ -83,6 +84,7 @@ public final class Sender {
     private func post(_ batch: LineBatch, events: Range<Int>, name: String) throws -> Bool {
         switch try answer(batch, events) {
         case .taken(let rejected):
+            assert(rejected.allSatisfy { (0..<events.count).contains($0.event) }, "an event was rejected that was not sent")
             counts.taken += events.count - rejected.count
             for rejection in rejected { reject(name, line: batch.ends[events.lowerBound + rejection.event].line, words: rejection.message) }
             return true
@@ -103,6 +105,7 @@ public final class Sender {
     /// Sends the events until there is an answer that does not ask to send them again later.
     private func answer(_ batch: LineBatch, _ events: Range<Int>) throws(SendFault) -> Judgement {
         let body = batch.start(events.lowerBound)..<batch.ends[events.upperBound - 1].at
+        assert(!body.isEmpty && body.upperBound <= batch.bytes.count, "a request has no events, or events that were not read")
         let deadline = dependencies.clock.now() + patience.total
         var attempt = 1
         while true {
@@ -138,6 +141,7 @@ public final class Sender {
         let first = max(2, patience.first.nanoseconds)
         let doublings = min(attempt - 1, 40)
         let full = min(first > Int64.max >> Int64(doublings) ? .max : first << Int64(doublings), max(2, patience.most.nanoseconds))
+        assert(full >= 2, "a wait has no random part")
         return .nanoseconds(full / 2 + dependencies.chance(full / 2))
     }
 }

@@ -63,13 +63,17 @@ public struct Lines: @unchecked Sendable {
         self.bytes = bytes
         self.ends = ends
         self.base = base
+        assert(ends.isEmpty || Int(ends[ends.count - 1]) - base == bytes.count, "the lines do not cover their bytes")
     }
 
     public var count: Int { ends.count }
     public var isEmpty: Bool { ends.isEmpty }
 
     /// Returns the offset of the end of a line in `bytes`, after its newline.
-    public func end(of line: Int) -> Int { Int(ends[line]) - base }
+    public func end(of line: Int) -> Int {
+        assert(ends.indices.contains(line), "there is no such line")
+        return Int(ends[line]) - base
+    }
 
     /// Returns the offset of the beginning of a line in `bytes`.
     public func start(of line: Int) -> Int { line == 0 ? 0 : end(of: line - 1) }
@@ -85,6 +89,7 @@ public struct Lines: @unchecked Sendable {
             return Lines(bytes: .init(start: nil, count: 0), ends: .init(start: nil, count: 0), base: 0)
         }
         let span = start(of: range.lowerBound)..<end(of: range.upperBound - 1)
+        assert(!span.isEmpty && span.upperBound <= bytes.count, "the lines lie outside their bytes")
         return Lines(
             bytes: UnsafeRawBufferPointer(rebasing: bytes[span]), ends: UnsafeBufferPointer(rebasing: ends[range]),
             base: base + span.lowerBound)

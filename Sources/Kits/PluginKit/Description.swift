@@ -59,6 +59,7 @@ public struct Description: Sendable {
         self.deduplicates = deduplicates
         self.writesToStreams = writesToStreams
         self.delivery = delivery
+        assert(concurrency >= 1 && !name.isEmpty, "a module has no name, or takes no batch")
     }
 
     /// Returns the JSON text of `describe`.

@@ -16,6 +16,7 @@ public struct EventValue: @unchecked Sendable {
         let start = json.firstIndex { !EventValue.isBlank($0) } ?? json.endIndex
         let last = json.lastIndex { !EventValue.isBlank($0) } ?? start - 1
         self.json = UnsafeRawBufferPointer(rebasing: json[start..<max(start, last + 1)])
+        assert(self.json.count <= json.count, "a value is longer than the text that holds it")
     }
 
     fileprivate init(_ json: Slice<UnsafeRawBufferPointer>) { self.json = UnsafeRawBufferPointer(rebasing: json) }

@@ -84,6 +84,7 @@ private func table<A: Adapter>(
     exported.withLock { exported in
         if let known = exported.first(where: { $0.type == ObjectIdentifier(type) }) { return UnsafePointer(known.table) }
         let place = exported.count
+        assert(describers.count == creators.count, "a table has no function that describes it")
         precondition(place < creators.count, "a module exports one provider")
         let text = Array(type.description.json(erase: type is any Eraser.Type).utf8)
         let description = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: text.count)
@@ -146,6 +147,7 @@ private func put(_ text: String, into buffer: UnsafeMutableRawBufferPointer) {
     let bytes = Array(text.utf8)
     var length = min(bytes.count, buffer.count - 1)
     while length > 0, length < bytes.count, bytes[length] & 0xC0 == 0x80 { length -= 1 }
+    precondition(length < buffer.count, "the text and its final zero byte do not fit into the buffer")
     for index in 0..<length { buffer[index] = bytes[index] == 0 ? UInt8(ascii: " ") : bytes[index] }
     buffer[length] = 0
 }

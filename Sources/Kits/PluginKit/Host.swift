@@ -56,12 +56,16 @@ final class HostLink: Sendable {
         body(self)
         state.withLock { state in
             state.calls -= 1
+            assert(state.calls >= 0, "a call into the host ended twice")
             if state.ended { self.state.wake() }
         }
     }
 
     func end() {
-        state.withLock { $0.ended = true }
+        state.withLock { state in
+            assert(!state.ended, "an instance was destroyed twice")
+            state.ended = true
+        }
         state.wait(while: { $0.calls > 0 })
     }
 }

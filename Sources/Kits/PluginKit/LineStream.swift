@@ -61,10 +61,12 @@ public final class LineStream {
             torn = []
         }
         let (end, error) = write(lines.bytes, from: offset)
+        assert(end >= offset && end <= lines.bytes.count, "more bytes were written than there were")
         guard error != 0 else { return Progress(lines: lines.count, error: 0) }
         let whole = lines.whole(within: end)
         // When the reader of a pipe leaves, the pipe loses its content, so the next reader does not see the torn line.
         if whole < lines.count, error != EPIPE { torn = Array(lines.bytes[lines.start(of: whole)..<end]) }
+        assert(!torn.contains(UInt8(ascii: "\n")), "a whole line counts as torn")
         return Progress(lines: whole, error: error)
     }
 
@@ -72,6 +74,7 @@ public final class LineStream {
         var offset = start
         while offset < bytes.count {
             let count = calls.write(descriptor, UnsafeRawBufferPointer(rebasing: bytes[offset...]))
+            assert(count <= bytes.count - offset, "more bytes were written than there were")
             if count > 0 {
                 offset += count
             } else if count == -Int(EAGAIN) {

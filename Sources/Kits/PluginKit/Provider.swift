@@ -86,7 +86,8 @@ public enum Outcome: Sendable {
 
     /// Returns an outcome in which the first `count` events are delivered, and `rest` applies to the others.
     public static func partly(delivered count: Int, rest: Outcome) -> Outcome {
-        count == 0 ? rest : .mixed(rest: rest, events: (0..<count).map { ($0, .delivered) })
+        assert(count >= 0, "a negative number of events was delivered")
+        return count == 0 ? rest : .mixed(rest: rest, events: (0..<count).map { ($0, .delivered) })
     }
 }
 

@@ -38,11 +38,13 @@ public struct HiddenTexts: Sendable, CustomStringConvertible, CustomDebugStringC
     /// beginning of a longer text. Then a hidden text may be cut at their end, and is masked too.
     public func masked(_ bytes: UnsafeBufferPointer<UInt8>, before end: Int, isCut: Bool = false) -> [UInt8] {
         if inside.isEmpty { return Array(bytes[..<end]) }
+        assert((0...bytes.count).contains(end), "more is masked than there is")
         var masked: [UInt8] = []
         masked.reserveCapacity(end)
         var at = 0
         while at < end {
             if let length = hiddenLength(bytes[at...], isCut) {
+                assert(length > 0 && at + length <= bytes.count, "a hidden text is empty, or ends after the text")
                 masked += Array(HiddenTexts.mask.utf8)
                 at += length
             } else {

@@ -18,6 +18,7 @@ public struct Lexer {
         guard offset < bytes.count else { return nil }
         let start = offset
         let kind = take()
+        assert(offset > start && offset <= bytes.count, "a token is empty, or ends after the text")
         return Token(kind: kind, range: start..<offset)
     }
 

@@ -70,6 +70,7 @@ public struct Outline {
             default: break
             }
             let name = Syntax.decode(source.bytes[token.range])
+            assert(token.kind == .string, "jansson accepted a key that is no string")
             _ = take()
             let node = value(take(), trail.key(name))
             if let first = seen[Array(name.utf8)] {

@@ -24,6 +24,7 @@ public struct Source {
 
     /// Returns the line and the column of an offset, both from 1. The column counts bytes.
     public func place(of offset: Int) -> (line: Int, column: Int) {
+        assert((0...bytes.count).contains(offset), "a fault lies outside the text")
         var low = 0
         var high = lines.count
         while high - low > 1 {
@@ -36,6 +37,7 @@ public struct Source {
     /// Returns the offset in the file of the byte at `offset` in a string's value. The two differ, since an escape is longer than its
     /// character.
     public func offset(of offset: Int, inString range: Range<Int>) -> Int {
+        assert(range.count >= 2 && bytes[range.lowerBound] == UInt8(ascii: "\""), "the range is not that of a string")
         var at = range.lowerBound + 1
         var left = offset
         while left > 0, at < range.upperBound - 1 {
@@ -53,6 +55,7 @@ public struct Source {
                 ).utf8.count
             at += length
         }
+        assert(at < range.upperBound, "the place lies after the closing quote")
         return at
     }
 

@@ -48,6 +48,7 @@ public enum Syntax {
 
     /// Returns the value of a string token, which includes its quotes. `check` must have accepted the text.
     static func decode(_ token: ArraySlice<UInt8>) -> String {
+        assert(token.count >= 2 && token.first == UInt8(ascii: "\"") && token.last == UInt8(ascii: "\""), "a string has no quotes")
         let inner = token.dropFirst().dropLast()
         guard inner.contains(UInt8(ascii: "\\")) else { return String(decoding: inner, as: UTF8.self) }
         let value = token.withUnsafeBytes { json_loadb($0.baseAddress, $0.count, Int(JSON_DECODE_ANY | JSON_ALLOW_NUL), nil) }

@@ -30,7 +30,8 @@ public enum Words {
     }
 
     public static func shortened(_ text: String, _ most: Int) -> String {
-        text.utf8.count <= most ? text : String(text.prefix(most - 1)) + "…"
+        assert(most >= 1, "no place is left for the mark of a cut")
+        return text.utf8.count <= most ? text : String(text.prefix(most - 1)) + "…"
     }
 
     /// Returns one line that a terminal shows as it is. Characters that control a terminal or the direction of text become escapes.

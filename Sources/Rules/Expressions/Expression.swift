@@ -25,6 +25,7 @@ public final class Expression: Sendable {
         var compiler = Compiler(environment)
         code = try compiler.compile(node)
         paths = compiler.paths
+        assert(Set(paths).count == paths.count, "a member has two slots")
     }
 
     /// Compiles a condition. Throws a fault also if the value is known to be neither true nor false.

@@ -59,6 +59,7 @@ private struct GlobRule: BitwiseCopyable {
     @inline(never) private static func matches(_ pieces: UnsafeBufferPointer<ByteRun>, _ name: ByteRun) -> Bool {
         let first = pieces[0]
         let last = pieces[pieces.count - 1]
+        assert(pieces.count >= 2, "a glob without a star has one form, and no pieces")
         guard name.count >= first.count + last.count, sameBytes(name.base, b: first.base, count: first.count),
             sameBytes(name.base + (name.count - last.count), b: last.base, count: last.count)
         else { return false }
@@ -68,6 +69,7 @@ private struct GlobRule: BitwiseCopyable {
             while at + piece.count <= end, !sameBytes(name.base + at, b: piece.base, count: piece.count) { at += 1 }
             guard at + piece.count <= end else { return false }
             at += piece.count
+            assert(at <= end, "two pieces overlap")
         }
         return true
     }

@@ -26,7 +26,7 @@ public struct Replacements: ~Copyable {
     public var isEmpty: Bool { count == 0 }
 
     @inline(__always) public subscript(i: Int) -> Replacement {
-        assert((0..<count).contains(i))
+        assert((0..<count).contains(i), "there is no such replacement")
         return base[i]
     }
 
@@ -48,6 +48,7 @@ public struct Replacements: ~Copyable {
         var at = start
         for i in 0..<count {
             let one = base[i]
+            assert(one.start >= at && one.end <= end, "a replacement lies outside the part that is written")
             out.append(block + Int(at), Int(one.start - at))
             out.append(text(one), one.count)
             at = one.end
@@ -74,6 +75,8 @@ public struct Replacements: ~Copyable {
 
     mutating func append(_ start: Int, _ end: Int, text: Int, count length: Int) {
         assert(count == 0 || Int(base[count - 1].end) <= start, "replacements come in order")
+        assert(start <= end, "a replaced range ends before it begins")
+        assert(text >= 0 && length >= 0 && text + length <= texts.count, "a replacement has a text that was not written")
         if count == capacity { grow() }
         base[count] = Replacement(
             start: UInt32(truncatingIfNeeded: start), end: UInt32(truncatingIfNeeded: end), text: text, count: length)

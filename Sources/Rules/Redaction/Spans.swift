@@ -3,12 +3,13 @@
 internal import Events
 
 enum Spans {
-    /// Returns the first of the slots that are present and begin at or after `at`. No two slots begin at the same position.
+    /// Returns the first of the slots that are present and begin at or after `at`. No two values begin at the same position.
     static func next(_ event: ScannedEvent, slots: UnsafeBufferPointer<Int>, at: UInt32) -> Slot? {
         var next: Slot?
         for index in slots {
             let slot = event.slots[index]
             guard slot.isPresent, slot.start >= at else { continue }
+            assert(next.map { $0.start != slot.start || $0.end == slot.end } ?? true, "two values begin at the same place")
             if let other = next, other.start <= slot.start { continue }
             next = slot
         }

@@ -60,6 +60,7 @@ struct Strings: ~Copyable {
         } while seen & Strings.stops == 0
         if seen & Seen.quote.rawValue == 0 { i = Strings.rest(text, start: i, sorts: sorts, seen: &seen) }
         i &+= 1
+        assert(i - start >= 2 && text[i &- 1] == UInt8(ascii: "\""), "a string has no closing quote")
         return StringSpan(start: start, end: i, seen: Seen(rawValue: seen))
     }
 

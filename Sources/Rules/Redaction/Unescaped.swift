@@ -21,7 +21,10 @@ struct Unescaped: ~Copyable {
     var text: Subject { Subject(base: Bytes(room), count: count) }
 
     /// Returns the position in the event at which the character of byte i begins. For the end of the text, it is the end of the string.
-    func place(_ i: Int) -> Int { Int(places[i]) }
+    func place(_ i: Int) -> Int {
+        assert((0...count).contains(i), "a place outside the text is asked for")
+        return Int(places[i])
+    }
 
     /// Decodes the body of a valid string. A lone surrogate is not a character and becomes U+FFFD.
     mutating func decode(_ block: Bytes, start: Int, end: Int) {
@@ -41,9 +44,11 @@ struct Unescaped: ~Copyable {
             }
         }
         places[count] = UInt32(truncatingIfNeeded: end)
+        assert(i == end, "an escape goes beyond the end of its string")
     }
 
     @inline(__always) private mutating func put(_ byte: UInt8, _ place: Int) {
+        assert(count < capacity, "a decoded text is longer than its escaped form")
         room[count] = byte
         places[count] = UInt32(truncatingIfNeeded: place)
         count += 1

@@ -12,6 +12,7 @@ public struct LimitRule: BitwiseCopyable {
     public init(_ plan: LimitPlan) {
         income = plan.rate.perDay
         capacity = plan.burst * Bucket.price
+        assert(income > 0 && capacity >= Bucket.price, "a limit lets no event pass")
     }
 }
 
@@ -28,6 +29,7 @@ public struct Bucket: Sendable, Equatable {
         let (income, isMuch) = Int(timeline.advance(to: now)).multipliedReportingOverflow(by: rule.income)
         // After a reload the bucket may be smaller than before.
         missing = isMuch ? 0 : max(0, min(missing, rule.capacity) - income)
+        assert((0...rule.capacity).contains(missing), "a bucket holds more than it can, or less than nothing")
         guard missing <= rule.capacity - Bucket.price else { return false }
         missing += Bucket.price
         return true

@@ -49,6 +49,7 @@ public struct SampleRule: BitwiseCopyable {
         target = plan.target.map(TargetRule.init)
         limit = plan.limit.map(LimitRule.init)
         keep = Globs(plan.keep, in: store)
+        assert(rates.count > SampleRule.usual && rates[0].value == 1, "a sample has no rate, or cannot keep an event")
     }
 
     /// The indices of the usual rate and of the first named rate in `rates`.
@@ -93,6 +94,7 @@ public struct Sampler: ~Copyable {
     }
 
     public mutating func hash(_ member: Int, event: ScannedEvent, turn: UInt64) -> UInt64 {
+        assert(turn != 0 && slots.indices.contains(member), "an event has no turn, or the member is not sampled")
         if hashes[member].turn != turn { hashes[member] = Hash(value: compute(slots[member], event), turn: turn) }
         return hashes[member].value
     }

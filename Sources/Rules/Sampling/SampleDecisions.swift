@@ -44,6 +44,7 @@ public struct SampleDecisions {
     }
 
     private mutating func kept(_ rule: UnsafePointer<SampleRule>, isLimit: Bool, event: UInt64, body: () -> Int) -> Int {
+        assert(event > 0 && drawn.last.map { $0.event <= event } ?? true, "the events of a block are not asked for in order")
         while next < before.count, before[next].event < event { next += 1 }
         var at = next
         while at < before.count, before[at].event == event, before[at].rule != rule || before[at].isLimit != isLimit { at += 1 }

@@ -17,6 +17,7 @@ struct Timeline: Sendable, Equatable {
             return 0
         }
         if now > latest || latest &- now > Timeline.overtaken { self.latest = now }
+        assert(self.latest.map { $0 >= now } ?? false, "the time that was reached is behind")
         return max(0, now &- latest)
     }
 }

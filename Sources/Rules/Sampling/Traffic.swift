@@ -16,6 +16,7 @@ public struct TargetRule: BitwiseCopyable {
         let seconds = max(10, 20 / target.perSecond)
         span = seconds * 1e6
         share = seconds * target.perSecond
+        assert(span > 0 && share > 0, "a target lets no event pass")
     }
 }
 
@@ -32,6 +33,7 @@ public struct Traffic: Sendable, Equatable {
     /// Returns the rate for one more event, as an index into the rates. These begin with 1 and fall.
     public mutating func rung(at now: Int64, _ rule: TargetRule, _ rates: UnsafeBufferPointer<SampleRate>) -> Int {
         let elapsed = timeline.advance(to: now)
+        assert(elapsed >= 0 && weight >= 0, "the traffic is negative")
         if elapsed > 0 { weight *= exp(-Double(elapsed) / rule.span) }
         weight += 1
         let fitting = rule.share / weight
@@ -41,6 +43,7 @@ public struct Traffic: Sendable, Equatable {
         } else {
             while rung > 0, fitting >= rates[rung - 1].value * Traffic.hesitation { rung -= 1 }
         }
+        assert(rates.indices.contains(rung), "the rate is not on the ladder")
         return rung
     }
 

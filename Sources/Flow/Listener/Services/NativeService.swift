@@ -26,6 +26,8 @@ public struct NativeService: Service {
     }
 
     public func answer(_ request: Request, events: Int, faults: [RefusedEvent]) -> Reply {
+        assert(zip(faults, faults.dropFirst()).allSatisfy { $0.event < $1.event }, "the refused events are not in order")
+        assert(faults.last.map { $0.event < events } ?? true, "an event was refused that the request does not have")
         let status = events > 0 && faults.count == events ? 400 : 200
         var json = "{\"accepted\":\(events - faults.count),\"rejected\":\(faults.count)"
         if request.asks("results", "each") || prefersResults(request) {

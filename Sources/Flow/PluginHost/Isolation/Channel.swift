@@ -43,7 +43,9 @@ final class Channel: Sendable {
     /// Sends a frame. Its body consists of the pieces in their order.
     func send(_ kind: Frame.Kind, _ pieces: [UnsafeRawBufferPointer]) throws(SystemFault) {
         var head = FrameBody()
-        head.put(UInt32(pieces.reduce(0) { $0 + $1.count }))
+        let size = pieces.reduce(0) { $0 + $1.count }
+        assert(size <= (kind.isToModule ? Frame.mostToModule : Frame.mostToHost), "the other side refuses a frame of this size")
+        head.put(UInt32(size))
         head.put(kind.rawValue)
         let bytes = head.bytes
         let sent = bytes.withUnsafeBytes { bytes in
@@ -72,6 +74,7 @@ final class Channel: Sendable {
                 throw SystemFault()
             }
             var sent = count
+            assert(sent <= rest.reduce(0) { $0 + $1.iov_len }, "more bytes were sent than there were")
             while sent > 0 {
                 let part = min(sent, rest[rest.startIndex].iov_len)
                 rest[rest.startIndex].iov_base += part
@@ -119,6 +122,7 @@ final class Channel: Sendable {
             let (rest, size) = (payload.memory.baseAddress! + offset, payload.memory.count - offset)
             let count = until == nil ? read(descriptor.number, rest, size) : recv(descriptor.number, rest, size, Int32(MSG_DONTWAIT))
             if count == 0 { return false }
+            assert(count <= size, "more bytes were received than there is space for")
             if count > 0 {
                 offset += count
             } else if errno == EAGAIN, let until {

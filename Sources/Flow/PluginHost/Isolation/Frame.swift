@@ -10,7 +10,7 @@
 // Frames from the module:
 //  17 ready    version (4), the module's name, its version
 //  18 refused  the reason
-//  19 ended    token (8), outcome, count (4), for each of these events its index (4) and outcome
+//  19 ended    token (8), outcome, count (4), for each of these events its index (4) and outcome; messages that would not fit are left out
 //  20 log      level (4), line
 //  21 gone     the reason why the destination is gone for good
 //  22 closed
@@ -30,9 +30,12 @@ struct FrameFault: Error {
 enum Frame {
     static let version: UInt32 = 1
     static let headSize = 8
-    /// A batch can have 1 GB of events. Its outcomes are much smaller.
+    /// A batch can have 1 GB of events.
     static let mostToModule = 1_200_000_000
+    /// The outcomes of a million events fit into a frame, but not all of their messages.
     static let mostToHost = 64_000_000
+    /// The size of the outcome of one event without its message.
+    static let eventSize = 24
 
     enum ToModule {
         case hello(Hello)
@@ -62,6 +65,8 @@ enum Frame {
         case deliver, flush, reopen, close
         case ready = 17
         case refused, ended, log, gone, closed
+
+        var isToModule: Bool { rawValue < Kind.ready.rawValue }
     }
 }
 
@@ -73,12 +78,14 @@ struct FrameBody {
 
     mutating func put(_ number: some FixedWidthInteger) { withUnsafeBytes(of: number.littleEndian) { bytes += $0 } }
     mutating func put(_ blob: [UInt8]) {
+        assert(blob.count <= Int(UInt32.max), "the length of a text does not fit into its field")
         put(UInt32(clamping: blob.count))
         bytes += blob
     }
     mutating func put(_ text: String) { put(Array(text.utf8)) }
 
-    mutating func put(_ outcome: Outcome) {
+    /// Leaves out a message that is longer than `room`.
+    mutating func put(_ outcome: Outcome, room: Int = .max) {
         let (kind, answer, after): (UInt32, Answer, UInt64) =
             switch outcome {
             case .delivered: (0, Answer(""), 0)
@@ -92,7 +99,7 @@ struct FrameBody {
         put(kind)
         put(Int32(clamping: answer.code))
         put(after)
-        put(answer.message)
+        put(answer.message.utf8.count <= room ? answer.message : "")
     }
 }
 
@@ -112,9 +119,12 @@ extension Frame.ToHost {
             body.put(token)
             body.put(outcome.batch)
             body.put(UInt32(outcome.events.count))
+            var left = outcome.events.count
             for (index, one) in outcome.events.sorted(by: { $0.key < $1.key }) {
+                let room = Frame.mostToHost - body.bytes.count - left * Frame.eventSize
                 body.put(UInt32(index))
-                body.put(one)
+                body.put(one, room: room)
+                left -= 1
             }
             return (.ended, body)
         case .log(let level, let line):
@@ -149,7 +159,10 @@ struct FrameParts {
 
     init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    var left: Int { bytes.count - offset }
+    var left: Int {
+        assert((0...bytes.count).contains(offset), "a frame was read beyond its end")
+        return bytes.count - offset
+    }
 
     mutating func number<N: FixedWidthInteger>(_ type: N.Type) throws(FrameFault) -> N {
         let size = MemoryLayout<N>.size
@@ -213,8 +226,8 @@ extension Frame.ToHost {
             var outcome = BatchOutcome(try parts.outcome(hiding: hidden))
             guard let total = eventCount(token) else { throw FrameFault(what: "the outcome of a delivery that it does not have") }
             let count = try parts.number(UInt32.self)
-            // An event takes at least 24 bytes. So a wrong count cannot cause more memory use than the size of its frame justifies.
-            guard Int(count) <= parts.left / 24 else { throw FrameFault(what: "a count beyond the frame") }
+            // Each event takes at least this size. So a wrong count cannot cause more memory use than the size of its frame justifies.
+            guard Int(count) <= parts.left / Frame.eventSize else { throw FrameFault(what: "a count beyond the frame") }
             for _ in 0..<count {
                 let index = Int(try parts.number(UInt32.self))
                 let one = try parts.outcome(hiding: hidden)
@@ -276,10 +289,13 @@ final class ReceivedBatch: BorrowedBatch, @unchecked Sendable {
 
     /// `start` must be a multiple of eight.
     init(_ payload: Payload, from start: Int, count: Int) throws(FrameFault) {
+        precondition(
+            start % 8 == 0 && (0...payload.memory.count).contains(start), "the numbers of a batch are not aligned, or not in its frame")
         let whole = payload.bytes
         guard count <= (whole.count - start) / 16 else { throw FrameFault(what: "a batch of more events than its frame holds") }
         let times = start + 8 * count
         let text = times + 8 * count
+        assert(text <= whole.count, "the numbers of a batch end after its frame")
         self.payload = payload
         ends = UnsafeRawBufferPointer(rebasing: whole[start..<times]).bindMemory(to: UInt64.self)
         arrivals = UnsafeRawBufferPointer(rebasing: whole[times..<text]).bindMemory(to: Int64.self)

@@ -111,6 +111,7 @@ public final class IsolatedInstance: Provider, Sendable {
         head.put(UInt32(clamping: attempt))
         head.put(UInt32(clamping: batch.count))
         let bytes = head.bytes
+        assert(bytes.count % 8 == 0, "the process would get numbers that are not aligned")
         // If this fails, the process is gone. The thread that listens to it ends this delivery together with all others that it held.
         bytes.withUnsafeBytes { head in
             try? child.channel.send(
@@ -166,6 +167,7 @@ public final class IsolatedInstance: Provider, Sendable {
         let (token, lastEnd): (UInt64?, String?) = state.withLock { state in
             guard state.child === child else { return (nil, state.lastEnd) }
             state.lastToken += 1
+            assert(state.pending[state.lastToken] == nil, "two deliveries have the same token")
             state.pending[state.lastToken] = pending
             return (state.lastToken, nil)
         }
@@ -251,6 +253,7 @@ public final class IsolatedInstance: Provider, Sendable {
             throw ModuleFault("the process of the module \(module.name) cannot be started: \(error)")
         }
         let isClosing = state.withLock { state in
+            assert(state.start == .starting && state.child == nil, "two processes of one module run at the same time")
             if state.isClosing { state.start = .none } else { state.child = child }
             state.end = nil
             return state.isClosing
@@ -383,6 +386,7 @@ public final class IsolatedInstance: Provider, Sendable {
         let (pending, answer, isNews): ([Pending], Answer, Bool) = state.withLock { state in
             let words = state.end ?? "the process of the module \(module.name) \(end)"
             let isNews = state.start == .ready && !state.isClosing
+            assert(state.child === child || state.child == nil, "the end of one process ends another one")
             state.start = .none
             state.child = nil
             state.lastEnd = state.isClosing && state.end == nil ? state.lastEnd : words

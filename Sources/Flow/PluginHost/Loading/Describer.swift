@@ -117,6 +117,7 @@ public struct Describer: Sendable {
             let hasEnded = Describer.hasEnded(process)
             let left = (until - clock.now()).nanoseconds
             errors.read { heard.errors += $0.prefix(4096 - min(4096, heard.errors.count)) }
+            assert(heard.errors.count <= 4096, "more of the process's words is kept than may be")
             answer.read { heard.report.take($0) }
             if heard.report.answer != nil || hasEnded { return .ended }
             if heard.report.isTooLong { return .talked }

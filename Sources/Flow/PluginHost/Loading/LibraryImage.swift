@@ -56,7 +56,8 @@ struct LibraryImage {
     }
 
     private func number<N: FixedWidthInteger>(_ type: N.Type, at offset: UInt64) -> N {
-        N(littleEndian: bytes.loadUnaligned(fromByteOffset: Int(offset), as: N.self))
+        precondition(offset <= size && UInt64(MemoryLayout<N>.size) <= size - offset, "a number is read before its place was checked")
+        return N(littleEndian: bytes.loadUnaligned(fromByteOffset: Int(offset), as: N.self))
     }
 
     // MARK: - Judging
@@ -146,6 +147,7 @@ struct LibraryImage {
             dynamic.fileSize > 0, dynamic.fileSize % 16 == 0
         else { throw damaged("its dynamic section is not loaded") }
         let start = home.offset + (dynamic.address - home.address)
+        assert(start + dynamic.fileSize <= size, "the dynamic section lies outside the file")
         var values: [Int64: UInt64] = [:]
         var names: [UInt64] = []
         var hasEnd = false

@@ -42,6 +42,7 @@ final class Code: @unchecked Sendable {
         start = Int32(node.range.lowerBound)
         end = Int32(node.range.upperBound)
         self.children = children
+        assert(children.allSatisfy { $0.start >= start && $0.end <= end }, "a part of an expression lies outside the whole")
     }
 
     func failure(_ problem: Problem) -> Failure { Failure(problem: problem, start: start, end: end) }

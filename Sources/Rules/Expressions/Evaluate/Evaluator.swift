@@ -25,6 +25,7 @@ public final class ExpressionSet: @unchecked Sendable {
         var held: [UnsafeMutablePointer<UInt8>] = []
         for expression in expressions {
             let slots = expression.paths.map { paths.slot(of: $0)! }
+            assert(slots.allSatisfy { (PathTrie.root..<paths.count).contains($0) }, "a member has no slot of its own")
             let parents = slots.map { paths.parent(of: $0) }
             var compiler = QuickCompiler(slots: slots, parents: parents)
             let root = compiler.add(expression.code)
@@ -76,6 +77,7 @@ public struct Evaluator: ~Copyable {
     /// Decides whether the condition with this index holds for the event.
     @inline(__always)
     public mutating func decide(_ index: Int, event: ScannedEvent, around: EvaluationContext) -> Truth {
+        assert(set.linked.indices.contains(index), "the set has no such expression")
         let linked = set.linked[index]
         return decide(linked.nodes, at: linked.root, index: index, event: event, around: around)
     }
@@ -131,6 +133,7 @@ public struct Evaluator: ~Copyable {
         machine.slots = UnsafePointer(set.linked[index].slots)
         machine.parents = UnsafePointer(set.linked[index].parents)
         machine.now = around.now
+        assert(set.expressions.indices.contains(index), "the set has no such expression")
         machine.source = sources.indices.contains(around.source) ? sources[around.source] : nil
     }
 

@@ -55,6 +55,7 @@ public struct EvaluationFault: Error, Hashable, Sendable, CustomStringConvertibl
 
     init(_ failure: Failure, in text: String) {
         range = Int(failure.start)..<Int(failure.end)
+        assert(!range.isEmpty && range.upperBound <= text.utf8.count, "the part that failed is not in the expression")
         part = String(decoding: Array(text.utf8)[range], as: UTF8.self)
         message = failure.problem.words
     }

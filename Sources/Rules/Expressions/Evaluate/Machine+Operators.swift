@@ -234,6 +234,7 @@ extension Machine {
     }
 
     mutating func map(_ code: Code) throws(Failure) -> Value {
+        assert(code.children.count % 2 == 0, "a key has no value")
         var entries: [MapEntry] = []
         for i in stride(from: 0, to: code.children.count, by: 2) {
             let key = try value(code.children[i])

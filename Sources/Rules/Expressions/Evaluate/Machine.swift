@@ -31,12 +31,14 @@ struct Machine: ~Copyable {
     }
 
     @inline(__always) mutating func spend(_ count: Int, _ code: Code) throws(Failure) {
+        assert(count >= 0, "steps are given back")
         steps -= count
         if steps < 0 { throw code.failure(.steps) }
     }
 
     /// Counts the bytes of a value before it is made.
     mutating func make(_ count: Int, _ code: Code) throws(Failure) {
+        assert(count >= 0, "bytes are given back")
         bytes -= count
         if bytes < 0 { throw code.failure(.size) }
         try spend(count >> 6, code)
@@ -150,7 +152,7 @@ struct Machine: ~Copyable {
         let range = code.children[0]
         var elements = Elements(try value(range))
         guard elements.isValid else { throw range.failure(.noOverload) }
-        assert(locals.count == code.index)
+        assert(locals.count == code.index, "a macro uses the variable of another one")
         locals.append(.null)
         defer { locals.removeLast() }
         var failure: Failure?

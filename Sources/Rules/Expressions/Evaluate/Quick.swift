@@ -59,7 +59,20 @@ struct QuickCompiler {
     mutating func add(_ code: Code) -> Int {
         let node = translate(code) ?? leave(code)
         nodes.append(node)
+        assert(isSound(node), "an operand of a condition does not come before the condition")
         return nodes.count - 1
+    }
+
+    /// True if the operands of the last node exist and come before it, so that a condition never runs in a circle.
+    private func isSound(_ node: Quick) -> Bool {
+        let before = 0..<(nodes.count - 1)
+        return switch node.kind {
+        case .and, .or: before.contains(node.left) && before.contains(node.right)
+        case .not: before.contains(node.left)
+        case .anyText: before.contains(node.left) && node.left < node.right && node.right <= before.upperBound
+        case .general: general.indices.contains(node.left)
+        case .constant, .flag, .has, .equalText, .startsWith, .endsWith, .holdsText, .glob, .compareNumber, .equalWord: true
+        }
     }
 
     private mutating func leave(_ code: Code) -> Quick {
@@ -182,6 +195,7 @@ extension Quick {
         let start = event.block + Int(slot.start)
         let count = Int(slot.end - slot.start)
         let first = start[0]
+        assert(count >= 1 && (first != UInt8(ascii: "\"") || count >= 2), "a value has no bytes, or a string no closing quote")
         switch node.pointee.kind {
         case .compareNumber:
             guard first == UInt8(ascii: "-") || isDigit(first) else {
@@ -227,7 +241,8 @@ extension Quick {
     @inline(__always) private static func isSame(_ text: UnsafeBufferPointer<UInt8>, at: Int, constant: UnsafeBufferPointer<UInt8>)
         -> Bool
     {
-        constant.isEmpty || same(text.baseAddress! + at, constant)
+        assert(at >= 0 && at + constant.count <= text.count, "a text is compared beyond its end")
+        return constant.isEmpty || same(text.baseAddress! + at, constant)
     }
 
     @inline(__always) private static func same(_ bytes: Bytes, _ constant: UnsafeBufferPointer<UInt8>) -> Bool {

@@ -44,6 +44,7 @@ public final class CompiledPattern: @unchecked Sendable {
     /// leftmost match, then those of its groups. They are -1 for a group that is not part of the match.
     public func find(_ text: Bytes, length: Int, from: Int, spans: UnsafeMutablePointer<Int>, count: Int) -> Bool {
         precondition(count <= CompiledPattern.mostSpans, "too many groups")
+        assert(count >= 1 && (0...length).contains(from), "a search begins outside the text, or has no space for its match")
         return library.find(handle, text, length, from, spans, Int32(count)) == 1
     }
 }

@@ -96,6 +96,7 @@ extension Machine {
     }
 
     private func byteOffset(_ scalars: Int64, in bytes: [UInt8]) -> Int {
+        assert(scalars >= 0, "a position lies before the text")
         var left = scalars
         for (i, byte) in bytes.enumerated() where byte & 0xc0 != 0x80 {
             if left == 0 { return i }
@@ -106,7 +107,8 @@ extension Machine {
 
     /// Returns the first position of the part at or after `from`. The time grows with the sum of their lengths.
     private func find(_ part: [UInt8], in bytes: [UInt8], from: Int) -> Int? {
-        bytes.withUnsafeBytes { bytes in
+        assert((0...bytes.count).contains(from), "a search begins outside the text")
+        return bytes.withUnsafeBytes { bytes in
             part.withUnsafeBytes { part in
                 firstPlace(of: part, in: UnsafeRawBufferPointer(rebasing: bytes[from...])).map { $0 + from }
             }
@@ -143,6 +145,7 @@ extension Machine {
                 guard let place = find(part, in: bytes, from: at) else { break }
                 places.append(place)
                 at = place + part.count
+                assert(at <= bytes.count, "a part ends after the text")
             }
         }
         return places
@@ -176,6 +179,7 @@ extension Machine {
         var result: [UInt8] = []
         var start = 0
         for place in places {
+            assert(place >= start, "two places of a part overlap")
             result += text.bytes[start..<place]
             result += new.bytes
             start = place + old.bytes.count
@@ -204,5 +208,6 @@ extension Machine {
 func firstPlace(of part: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer) -> Int? {
     guard let needle = part.baseAddress, part.count > 0 else { return 0 }
     guard let start = bytes.baseAddress, let found = cplatform_find(start, bytes.count, needle, part.count) else { return nil }
+    assert(found >= start && found - start <= bytes.count - part.count, "a part was found outside the bytes")
     return found - start
 }

@@ -159,6 +159,7 @@ struct Lexer {
     }
 
     private mutating func escape(_ isBytes: Bool, into value: inout [UInt8]) throws(ExpressionFault) {
+        assert(byte() == UInt8(ascii: "\\"), "an escape begins with another byte than a backslash")
         let start = at
         let letter = byte(1)
         at += 2

@@ -15,6 +15,7 @@ final class Node {
         self.kind = kind
         self.range = range
         self.place = place ?? range.lowerBound
+        assert(!range.isEmpty && range.lowerBound <= self.place && self.place <= range.upperBound, "a node points outside its own text")
     }
 
     enum Kind {

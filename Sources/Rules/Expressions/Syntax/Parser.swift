@@ -19,6 +19,7 @@ struct Parser {
         guard parser.token.kind == .end else {
             throw parser.expected("an operator or the end of the expression")
         }
+        assert(parser.depth == 0, "a level was entered and not left")
         return node
     }
 
@@ -42,6 +43,7 @@ struct Parser {
 
     @discardableResult private mutating func advance() throws(ExpressionFault) -> Token {
         let before = token
+        assert(token.end >= token.offset && token.offset >= last, "two tokens overlap")
         last = token.end
         token = try lexer.next()
         return before

@@ -75,6 +75,7 @@ struct IPNetwork {
             guard bits <= most else { return nil }
         }
         self.bits = address.isV4 ? bits + 96 : bits
+        assert((0...128).contains(self.bits), "a prefix is longer than an address")
     }
 
     func contains(_ other: IPAddress) -> Bool {

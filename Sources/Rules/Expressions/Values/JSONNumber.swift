@@ -68,6 +68,7 @@ enum JSONNumber: BitwiseCopyable {
     }
 
     @inline(never) private static func slow(_ span: JSONSpan) -> JSONNumber {
-        span.start.withMemoryRebound(to: CChar.self, capacity: span.count) { .double(strtod($0, nil)) }
+        assert(!isNamePart(span.end[0]) && span.end[0] != UInt8(ascii: "."), "the byte after a number would be read as a part of it")
+        return span.start.withMemoryRebound(to: CChar.self, capacity: span.count) { .double(strtod($0, nil)) }
     }
 }

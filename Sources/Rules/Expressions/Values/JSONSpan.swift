@@ -9,13 +9,17 @@ public struct JSONSpan: @unchecked Sendable {
     init(_ start: Bytes, _ end: Bytes) {
         self.start = start
         self.end = end
+        assert(start < end, "a value has no bytes")
     }
 
     var count: Int { end - start }
     var first: UInt8 { start[0] }
 
     /// The bytes between the quotes of a string.
-    var body: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: start + 1, count: count - 2) }
+    var body: UnsafeBufferPointer<UInt8> {
+        assert(count >= 2 && first == UInt8(ascii: "\""), "a value without quotes is read as a string")
+        return UnsafeBufferPointer(start: start + 1, count: count - 2)
+    }
 
     /// The value. A list or a map remains a span. It is nil for a string with a lone surrogate, which is not valid text.
     var value: Value? {
@@ -89,6 +93,7 @@ struct JSONCursor {
     init(_ span: JSONSpan) {
         at = JSONSpan.skipBlanks(span.start + 1)
         isMap = span.first == UInt8(ascii: "{")
+        assert(isMap || span.first == UInt8(ascii: "["), "the elements of something else than a list or a map are read")
         key = span
         value = span
     }
@@ -98,7 +103,9 @@ struct JSONCursor {
         if at[0] == UInt8(ascii: "}") || at[0] == UInt8(ascii: "]") { return false }
         if at[0] == UInt8(ascii: ",") { at = JSONSpan.skipBlanks(at + 1) }
         if isMap {
+            assert(at[0] == UInt8(ascii: "\""), "a member has no key")
             key = JSONSpan(at, JSONSpan.end(of: at))
+            assert(JSONSpan.skipBlanks(key.end)[0] == UInt8(ascii: ":"), "a key has no colon")
             at = JSONSpan.skipBlanks(JSONSpan.skipBlanks(key.end) + 1)
         }
         value = JSONSpan(at, JSONSpan.end(of: at))

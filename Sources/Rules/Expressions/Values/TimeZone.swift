@@ -19,6 +19,7 @@ enum TimeZones {
             // The names can come from events, so the cache must not grow without a limit.
             if zones.count >= most { zones.removeAll() }
             zones[name] = .some(zone)
+            assert(zones.count <= most, "more zones are kept than may be")
             return zone
         }
         return zone?.offset(at: seconds)
@@ -95,6 +96,7 @@ struct TimeZone {
         let used = (0..<new[3]).map { Int(file[kinds + $0]) }
         guard transitions.count == new[3], used.allSatisfy({ $0 < known.count }) else { return nil }
         offsets = used.map { known[$0] }
+        assert(offsets.count == transitions.count, "a transition has no offset")
         first = known[0]
         let text = file[footer...].dropFirst().prefix { $0 != 0x0a }
         rule = ZoneRule(Array(text))
@@ -167,6 +169,7 @@ private struct ZoneRule {
         let first = Civil.days(year: year, month: day.month, day: 1)
         let weekday = ((first + 4) % 7 + 7) % 7
         var date = (day.weekday - weekday + 7) % 7 + 1 + (day.week - 1) * 7
+        assert((0..<7).contains(weekday) && date >= 1, "a week has no such day")
         while date > Civil.days(inMonth: day.month, year: year) { date -= 7 }
         return (first + date - 1) * 86400 + day.time
     }

@@ -13,6 +13,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     /// It is nil outside the years 1 to 9999.
     public init?(seconds: Int64, nanoseconds: Int32 = 0) {
         guard Timestamp.range.contains(seconds) else { return nil }
+        assert((0..<1_000_000_000).contains(nanoseconds), "the nanoseconds make up a second or more")
         self.seconds = seconds
         self.nanoseconds = nanoseconds
     }
@@ -175,6 +176,8 @@ struct Civil {
         let date = CivilDate(daysSince1970: Int(days))
         (year, month, day) = (Int64(date.year), Int64(date.month), Int64(date.day))
         yearday = days - Civil.days(year: year, month: 1, day: 1)
+        assert((0..<366).contains(yearday) && (1...12).contains(month) && (1...31).contains(day), "a year has no such day")
+        assert(Civil.days(year: year, month: month, day: day) == days, "the date is not that of the day")
     }
 
     static func days(year: Int64, month: Int64, day: Int64) -> Int64 {

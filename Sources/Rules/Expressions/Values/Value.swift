@@ -43,7 +43,10 @@ public enum Value: Sendable {
 public struct TextValue: Hashable, Sendable {
     public var bytes: [UInt8]
     /// The bytes must be UTF-8.
-    public init(_ bytes: [UInt8]) { self.bytes = bytes }
+    public init(_ bytes: [UInt8]) {
+        assert(isUTF8(bytes), "a text is not UTF-8")
+        self.bytes = bytes
+    }
     public init(_ text: String) { bytes = Array(text.utf8) }
     public var string: String { String(decoding: bytes, as: UTF8.self) }
     var scalars: [UnicodeScalar] { Array(string.unicodeScalars) }

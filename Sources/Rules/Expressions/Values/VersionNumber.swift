@@ -40,6 +40,7 @@ public struct VersionNumber: Hashable, Comparable, Sendable {
         }
         while parts.last == 0 { parts.removeLast() }
         self.parts = parts
+        assert(parts.last != 0, "a version has two forms")
         var before: [Part] = []
         for word in tail?.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false) ?? [] {
             guard !word.isEmpty, word.allSatisfy({ isNamePart($0) || $0 == UInt8(ascii: "-") }) else { return nil }

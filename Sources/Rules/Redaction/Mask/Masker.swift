@@ -18,6 +18,7 @@ public struct Masker: ~Copyable {
     public init(_ mask: Mask) {
         self.mask = mask
         spanCount = mask.spans
+        precondition((1...CompiledPattern.mostSpans).contains(spanCount), "a match has more groups than there is space for")
         spans = .allocate(capacity: 2 * spanCount)
     }
 
@@ -59,6 +60,7 @@ public struct Masker: ~Copyable {
         var from = 0
         while from < text.count, mask.pattern.find(text.base, length: text.count, from: from, spans: spans, count: spanCount) {
             let (start, end) = (spans[0], spans[1])
+            assert(from <= start && start <= end && end <= text.count, "a match lies outside the text")
             from = end
             if start == end {
                 // Skip one character, so that the search makes progress.

@@ -43,6 +43,7 @@ struct Finder {
 
     /// Returns the first find that begins at or after `from`. It is nil if there is none.
     func next(_ from: Int) -> Find? {
+        assert((0...text.count).contains(from), "a search begins outside the text")
         var isInWord = text.isAlphanumeric(from - 1)
         for i in from..<text.count {
             let c = text.base[i]

@@ -29,7 +29,10 @@ struct Remover: ~Copyable {
 
     @inline(__always) mutating func removeAll() { hits.removeAll(keepingCapacity: true) }
 
-    mutating func note(_ string: Int) { hits.append(string) }
+    mutating func note(_ string: Int) {
+        assert(hits.last.map { $0 < string } ?? true, "the strings with finds are not in order")
+        hits.append(string)
+    }
 
     /// Appends the ranges to remove, in order.
     mutating func remove(_ block: Bytes, start: Int, end: Int, replacements: inout Replacements) {
@@ -57,6 +60,8 @@ struct Remover: ~Copyable {
             }
             i += 1
         }
+        assert(hit == hits.count, "a string with a find was not reached")
+        assert(levels.isEmpty, "an object or a list of the event does not end")
     }
 
     private mutating func read(_ start: Int, end: Int, isHit: Bool, replacements: inout Replacements) {
@@ -84,6 +89,7 @@ struct Remover: ~Copyable {
 
     private mutating func close(_ valueEnd: Int, _ replacements: inout Replacements) {
         let level = levels.removeLast()
+        assert(!level.goes || (level.kept > 0 ? level.kept : level.first) > 0, "a member is removed that never began")
         if level.goes { replace(level.kept > 0 ? level.kept : level.first, end: valueEnd, replacements: &replacements) }
     }
 
