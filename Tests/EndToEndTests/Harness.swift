@@ -133,8 +133,6 @@ final class Run: @unchecked Sendable {
         }
         return text.split(separator: "\n").map(String.init)
     }
-    /// Reads standard error until it contains the text.
-    func waitForError(_ text: String) -> String { waitForError(text) }
     /// Reads standard error until it contains all of the texts.
     func waitForError(_ texts: String...) -> String {
         var errors = ""
