@@ -81,7 +81,7 @@ struct StreamSocketTests {
         #expect(fcntl(listener.number, F_GETFD) & FD_CLOEXEC != 0 && fcntl(server.number, F_GETFD) & FD_CLOEXEC != 0)
     }
 
-    @Test("at an address of IPv6 takes no connections of IPv4")
+    @Test("at an address of IPv6 knows the address of its peer")
     func version6() throws {
         let listener: Descriptor
         do throws(ListenFault) {
