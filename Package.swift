@@ -100,7 +100,8 @@ let package = Package(
             "InspectCommands", in: "Command",
             [
                 "Startup", "Terminal", "Router", "Explaining", "Listener", "Control", "Generations", "Workers", "Delivery", "Holding",
-                "Spool", "HeldEventStore", "StateFiles", "PluginHost", "Ledger", "Judging", "Admission", "Editing", "Configuration", "Plans",
+                "Spool", "HeldEventStore", "StateFiles", "PluginHost", "Ledger", "Judging", "Admission", "Editing", "Configuration",
+                "Plans",
                 "Document", "Expressions", "Events", "Platform",
             ]),
         // What several commands do first: read the configuration, make the providers, and take signals.
@@ -239,7 +240,8 @@ let package = Package(
         .target(
             name: "Models",
             dependencies: [
-                "Seeded", "Admission", "ConsentGate", "Judging", "Redaction", "Plans", "Editing", "FormReading", "Document", "Events", "CCrypto",
+                "Seeded", "Admission", "ConsentGate", "Judging", "Redaction", "Plans", "Editing", "FormReading", "Document", "Events",
+                "CCrypto",
             ],
             path: "Tests/Models", swiftSettings: strict + testable),
         .target(

@@ -170,7 +170,8 @@ struct RulesCompiler {
             var members: [(path: Path, json: String)] = []
             if let path = route.sample?.annotation, let rate { members.append((path, rate == 1 ? "1" : "\(rate)")) }
             let plain = members.isEmpty ? nil : SetStep(constants: members)
-            return [plain] + (route.session.map { [SetStep(constants: members + [(path: $0.place, json: SessionWriter.placeholder)])] } ?? [])
+            guard let session = route.session else { return [plain] }
+            return [plain, SetStep(constants: members + [(path: session.place, json: SessionWriter.placeholder)])]
         }
     }
 }
