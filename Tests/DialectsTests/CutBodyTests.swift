@@ -95,16 +95,4 @@ struct CutBodyTests {
             #expect(translated.results.count == 2 && translated.lines.count == (isTaken ? 2 : 1), "\(translated.results)")
         }
     }
-
-    @Test("that refuses its first event without an end reads no memory beyond it, whatever the last byte is")
-    func lastBytes() {
-        for dialect in [Native(), Segment(.track), Segment(.batch), OTLPLogs(.json), OTLPLogs(.protobuf)] as [any Dialect] {
-            for start in ["", "{", "[", "{\"", "{\"a\":", "{\"batch\":[", "{\"resourceLogs\":[{"] {
-                for last in UInt8.min ... .max {
-                    let translated = translate(Array(start.utf8) + [last], dialect)
-                    #expect(translated.isEveryLineAnEvent && translated.lines.count <= 1, "\(start) \(last)")
-                }
-            }
-        }
-    }
 }
