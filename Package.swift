@@ -207,7 +207,7 @@ let package = Package(
         // A file system for SQLite that fails when a test says so.
         .target(name: "FaultyFiles", dependencies: ["CSQLite"], path: "Tests/FaultyFiles"),
         tests("SpoolTests", ["Spool", "TestSupport", "Admission", "ConsentGate", "Plans", "Events", "Database", "Platform"]),
-        tests("DatabaseTests", ["Database", "Platform", "CChecksum"]),
+        tests("DatabaseTests", ["Database", "TestSupport", "Platform", "CChecksum"]),
         tests("LedgerTests", ["Seeded", "Ledger", "TestSupport", "Admission", "ConsentGate", "Database", "Platform"]),
         tests("EventsTests", ["Seeded", "Events"]),
         tests("SignalsTests", ["Seeded", "Signals"]),
