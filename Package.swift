@@ -261,7 +261,7 @@ let package = Package(
         tests(
             "SpoolTests",
             ["Spool", "StateFiles", "StoreFixtures", "TestSupport", "Admission", "ConsentGate", "Plans", "Events", "Database", "Platform"]),
-        tests("DatabaseTests", ["Database", "Platform", "CChecksum"]),
+        tests("DatabaseTests", ["Database", "TestSupport", "Platform", "CChecksum"]),
         tests("LedgerTests", ["Seeded", "Ledger", "TestSupport", "Admission", "ConsentGate", "Database", "Platform"]),
         tests("EventsTests", ["Seeded", "Events"]),
         tests("EncodingTests", ["Encoding"]),

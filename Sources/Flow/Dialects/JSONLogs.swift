@@ -161,7 +161,7 @@ struct JSONLogs {
     }
 }
 
-private func isNull(_ text: Bytes, _ value: Range<Int>) -> Bool { text[value.lowerBound] == UInt8(ascii: "n") }
+private func isNull(_ text: Bytes, _ value: Range<Int>) -> Bool { isKey(text, key: value, word: "null") }
 
 /// The values of OTLP in JSON that has been validated.
 private struct JSONValues {
@@ -331,7 +331,7 @@ private struct JSONValues {
     private func digits(_ value: Range<Int>) -> String {
         let isQuoted = text[value.lowerBound] == UInt8(ascii: "\"")
         let body = isQuoted ? value.lowerBound + 1..<value.upperBound - 1 : value
-        return String(decoding: UnsafeBufferPointer(start: text + body.lowerBound, count: min(body.count, 64)), as: UTF8.self)
+        return String(decoding: UnsafeBufferPointer(start: text + body.lowerBound, count: body.count), as: UTF8.self)
     }
 
     private func unsigned(_ value: Range<Int>, _ what: StaticText) throws(FormFault) -> UInt64 {

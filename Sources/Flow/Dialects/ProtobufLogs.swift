@@ -78,23 +78,22 @@ struct ProtobufLogs {
         key("attributes", begin: begin, into: &out)
         _ = try attributes(range, number: 1, into: &out, named: &named)
         var fields = ProtobufReader(text, range)
-        var entities = 0
+        var entities: [Range<Int>] = []
         while let field = try fields.next() {
             if field.number == 2, case .varint(let count) = field.value, count != 0 {
                 number("droppedAttributesCount", value: count, begin: begin, into: &out)
             }
-            if field.number == 3 {
-                if entities == 0 { key("entityRefs", begin: begin, into: &out) }
-                out.append(entities == 0 ? "[{" : ",{")
-                try entity(try message(field), &out)
-                out.append("}")
-                entities += 1
-            } else if entities > 0 {
-                out.append("]")
-                entities = 0
-            }
+            if field.number == 3 { entities.append(try message(field)) }
         }
-        if entities > 0 { out.append("]") }
+        guard !entities.isEmpty else { return }
+        // Other fields may stand between them.
+        key("entityRefs", begin: begin, into: &out)
+        for (i, range) in entities.enumerated() {
+            out.append(i == 0 ? "[{" : ",{")
+            try entity(range, &out)
+            out.append("}")
+        }
+        out.append("]")
     }
 
     private func entity(_ range: Range<Int>, _ out: inout ByteBuffer) throws(ProtobufFault) {

@@ -60,7 +60,7 @@ public struct Segment: Dialect {
             } else if isKey(text, key: member.key, word: "context") || isKey(text, key: member.key, word: "integrations") {
                 // The common members can contain consent. Without them no event may be sent.
                 if let problem = editor.share(text, member: member, translator: &translator) {
-                    return translation.refuse(problem, at: translator.reader.offset)
+                    return translation.refuse(problem.reason, at: problem.offset)
                 }
             }
         }

@@ -27,7 +27,6 @@ private struct Shared {
         var range: Range<Int>
     }
 
-    var value = 0..<0
     var members: [Member] = []
 }
 
@@ -59,23 +58,40 @@ struct SegmentEditor {
         firstPart = translator.parts.count
     }
 
-    /// Stores the members that all events have in common. Returns the fault if the value is not a readable object.
-    mutating func share(_ text: Bytes, member: MemberCursor.Member, translator: inout Translator) -> EventFault.Reason? {
+    /// Stores the members that all events have in common. Returns the fault and its place if the value is not an object, or not valid as a
+    /// member of an event.
+    mutating func share(
+        _ text: Bytes, member: MemberCursor.Member, translator: inout Translator
+    ) -> (reason: EventFault.Reason, offset: Int)? {
+        let isContext = isKey(text, key: member.key, word: "context")
         var shared = Shared()
+        if isKey(text, key: member.value, word: "null") { return nil }
+        // The value is checked as a member of an event, since it becomes one: its depth and the members that rules name count from there.
         let begin = translator.common.count
-        if text[member.value.lowerBound] == UInt8(ascii: "n") { return nil }
+        translator.common.append(isContext ? "{\"context\":" : "{\"integrations\":")
+        let start = translator.common.count
         guard translator.reader.read(text, start: member.value.lowerBound, end: member.value.upperBound, into: &translator.common) != nil
         else {
-            return translator.reader.reason
+            return (translator.reader.reason, translator.reader.offset)
         }
-        shared.value = begin..<translator.common.count
-        assert(!shared.value.isEmpty, "an object has no text")
-        var cursor = MemberCursor(begin, limit: shared.value.upperBound)
+        translator.common.append(UInt8(ascii: "}"))
+        guard translator.reader.prove(&translator.common, from: begin) else { return (translator.reader.reason, member.value.lowerBound) }
+        let end = translator.common.count - 1
+        assert(start < end, "an object has no text")
+        var places: [[UInt8]: Int] = [:]
+        var cursor = MemberCursor(start, limit: end)
         while let member = cursor.next(translator.common.base, &translator.brackets) {
             let key = Duplicates.decoded(translator.common.base, start: member.key.lowerBound, end: member.key.upperBound)
-            shared.members.append(Shared.Member(key: key, range: member.key.lowerBound - 1..<member.value.upperBound))
+            let one = Shared.Member(key: key, range: member.key.lowerBound - 1..<member.value.upperBound)
+            // As in an event, the last of two members with the same key counts.
+            if let place = places[key] {
+                shared.members[place] = one
+            } else {
+                places[key] = shared.members.count
+                shared.members.append(one)
+            }
         }
-        if isKey(text, key: member.key, word: "context") { context = shared } else { integrations = shared }
+        if isContext { context = shared } else { integrations = shared }
         return nil
     }
 

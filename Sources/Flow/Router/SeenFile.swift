@@ -40,7 +40,10 @@ final class SeenFile: Sendable {
         let descriptor = Descriptor(owning: number)
         var status = stat()
         guard fstat(number, &status) == 0 else { return [] }
-        let count = min(Int(status.st_size) / SeenFile.size, 2 * most)
+        // An earlier run may have remembered more ids. The newest are at the end.
+        let all = Int(status.st_size) / SeenFile.size
+        let count = min(all, 2 * most)
+        guard lseek(number, off_t((all - count) * SeenFile.size), SEEK_SET) >= 0 else { return [] }
         return [SeenIDs.Sighting](unsafeUninitializedCapacity: max(1, count)) { buffer, filled in
             let bytes = UnsafeMutableRawBufferPointer(buffer)
             precondition(bytes.count >= count * SeenFile.size, "the ids do not fit into their memory")

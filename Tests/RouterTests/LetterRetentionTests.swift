@@ -1,0 +1,166 @@
+// Tests for the age of dead letters, with a clock that the test sets.
+
+import Foundation
+import Plans
+import Platform
+import Spool
+import TestSupport
+import Testing
+
+@testable import Admission
+@testable import Delivery
+@testable import Events
+@testable import Router
+
+@Suite("The retention of dead letters")
+struct LetterRetentionTests {
+    private static let second: Int64 = 1_000_000_000
+
+    private final class Stand {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
+        let said = Monitor<[String]>([])
+        let letters: DeadLetters
+        let retention: LetterRetention
+        private let wall = Monitor<Int64>(1000 * LetterRetentionTests.second)
+
+        init() {
+            let (said, wall) = (said, wall)
+            let say: @Sendable (String) -> Void = { line in
+                said.withLock { $0.append(line) }
+                said.wake()
+            }
+            // Waits use the real monotonic clock, and the test wakes the thread by a burial.
+            let clock = Clock(now: Clock.system.now, wall: { wall.withLock { $0 } })
+            letters = DeadLetters(path: folder + "/dead-letters.sqlite", clock: clock, warn: say)
+            retention = LetterRetention(letters, clock: clock, say: say)
+        }
+
+        deinit {
+            retention.end()
+            letters.end()
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+
+        func set(_ seconds: Int64) { wall.withLock { $0 = seconds * LetterRetentionTests.second } }
+
+        func bury(_ event: String, provider: String = "p", route: String = "r", arrival: Int64) {
+            var parcel = Parcel()
+            parcel.bytes.append("{\"n\":\"\(event)\"}\n")
+            parcel.entryColumn.append(
+                Entry(
+                    end: UInt32(parcel.bytes.count), route: 0, isImmediate: false, level: EntryLevel.none, subjectCount: 0, firstSubject: 0,
+                    messageIDOffset: 0, messageIDCount: 0, arrival: arrival * LetterRetentionTests.second))
+            let (lost, _) = letters.bury(
+                Batch(parcel), provider: provider, routes: [route], reason: .rejected, Answer("no"), attempts: 1, isLost: true)
+            #expect(lost == 0)
+        }
+
+        /// The names of the events in the file.
+        var left: [String] {
+            deadLetters(in: letters.path).compactMap { text in
+                text.firstRange(of: "\"n\":\"").map { range in String(text[range.upperBound...].prefix { $0 != "\"" }) }
+            }
+        }
+    }
+
+    private func plan(_ providers: [(String, Duration?)], _ routes: [(String, Duration?)] = []) -> Plan {
+        var plan = Plan()
+        plan.providers = providers.map { name, time in
+            var provider = ProviderPlan(name: name, plugin: "x", settings: Secret([]))
+            provider.delivery.retention = time
+            return provider
+        }
+        plan.routes = routes.map { name, time in
+            var route = RoutePlan(name: name)
+            route.retention = time
+            return route
+        }
+        return plan
+    }
+
+    @Test("removes what is too old before a plan takes over, by the shorter time of provider and route, and says how many")
+    func adopts() {
+        let stand = Stand()
+        stand.bury("old", arrival: 899)
+        stand.bury("due", arrival: 900)
+        stand.bury("young", arrival: 901)
+        stand.bury("short", route: "quick", arrival: 989)
+        stand.bury("shortly", route: "quick", arrival: 991)
+        stand.bury("other", provider: "q", arrival: 1)
+        stand.bury("quick other", provider: "q", route: "quick", arrival: 1)
+        stand.retention.adopt(plan([("p", .seconds(100)), ("q", nil)], [("quick", .seconds(10)), ("r", nil)]))
+        #expect(stand.left == ["young", "shortly", "other"])
+        #expect(stand.said.withLock { $0 } == ["dead letters removed because they are older than retention allows: 4"])
+    }
+
+    @Test("removes nothing and says nothing without a time, and takes back a time that a later plan no longer has")
+    func none() {
+        let stand = Stand()
+        stand.bury("a", arrival: 1)
+        stand.retention.adopt(plan([("p", nil)], [("r", nil)]))
+        #expect(stand.left == ["a"] && stand.said.withLock { $0 } == [])
+        stand.retention.adopt(plan([("p", .seconds(5000))]))
+        stand.retention.adopt(plan([("p", nil)]))
+        stand.set(9000)
+        stand.retention.adopt(plan([("q", .seconds(1))]))
+        #expect(stand.left == ["a"] && stand.said.withLock { $0 } == [])
+    }
+
+    @Test("goes on for a provider and a route that were removed from the plan, since nobody has allowed more")
+    func removed() {
+        let stand = Stand()
+        stand.bury("a", provider: "gone", arrival: 990)
+        stand.bury("b", route: "gone too", arrival: 995)
+        stand.bury("c", arrival: 1)
+        stand.retention.adopt(plan([("gone", .seconds(20))], [("gone too", .seconds(30))]))
+        #expect(stand.left == ["a", "b", "c"])
+        stand.set(1010)
+        stand.retention.adopt(plan([("p", nil)]))
+        #expect(stand.left == ["b", "c"])
+        stand.set(1025)
+        stand.retention.adopt(plan([("p", nil)]))
+        #expect(stand.left == ["c"])
+    }
+
+    @Test("removes a letter during the run when it is due, also one that was buried later")
+    func due() {
+        let stand = Stand()
+        stand.retention.adopt(plan([("p", .seconds(100)), ("q", nil)]))
+        stand.bury("first", arrival: 950)
+        stand.bury("second", arrival: 1049)
+        stand.set(1050)
+        // This letter never expires. Its burial wakes the thread, which finds the first one due.
+        stand.bury("wake", provider: "q", arrival: 1050)
+        stand.said.wait(while: { $0.isEmpty })
+        #expect(stand.left == ["second", "wake"])
+        stand.set(1149)
+        stand.bury("wake again", provider: "q", arrival: 1149)
+        stand.said.wait(while: { $0.count < 2 })
+        #expect(stand.left == ["wake", "wake again"])
+        #expect(stand.said.withLock { $0.allSatisfy { $0.hasSuffix("retention allows: 1") } })
+    }
+
+    @Test("reports letters that it cannot remove, keeps them, and removes them when it can")
+    func fails() throws {
+        let stand = Stand()
+        stand.bury("old", arrival: 1)
+        stand.letters.reopen()
+        let path = stand.letters.path
+        for end in ["", "-wal", "-shm", ".witness"] { rename(path + end, path + ".aside" + end) }
+        let witness = stand.folder + "/dead-letters.witness"
+        rename(witness, witness + ".aside")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        try Data(count: 4096).write(to: URL(fileURLWithPath: path + "/entry"))
+        stand.retention.adopt(plan([("p", .seconds(100))]))
+        let said = stand.said.withLock { $0 }
+        #expect(
+            said.count == 1 && said[0].hasPrefix("dead letters that may be older than retention allows are not removed yet: \(path)"),
+            "\(said)")
+        try FileManager.default.removeItem(atPath: path)
+        for end in ["", "-wal", "-shm"] { rename(path + ".aside" + end, path + end) }
+        rename(witness + ".aside", witness)
+        stand.retention.adopt(plan([("p", .seconds(100))]))
+        #expect(stand.left == [])
+        #expect(stand.said.withLock { $0.last } == "dead letters removed because they are older than retention allows: 1")
+    }
+}

@@ -1,0 +1,236 @@
+// Tests what a new plan may change in a running router, and what becomes of the lanes that it removes.
+
+import Admission
+import Delivery
+import Events
+import Generations
+import Judging
+import Plans
+import Platform
+import Router
+import Testing
+
+/// A provider that takes every batch, or never answers.
+private final class Sink: Provider {
+    private let state = Monitor((lines: [String](), isClosed: false))
+    private let answers: Bool
+
+    init(answers: Bool = true) { self.answers = answers }
+    var lines: [String] { state.withLock { $0.lines } }
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+    func wait(for count: Int) { state.wait(while: { $0.lines.count < count }) }
+
+    func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+        state.withLock { state in
+            for index in 0..<batch.count { state.lines.append(String(decoding: batch.event(index), as: UTF8.self)) }
+        }
+        state.wake()
+        if answers { done(BatchOutcome(.delivered)) }
+    }
+    func flush(_ done: @escaping @Sendable (Outcome) -> Void) { done(.delivered) }
+    func reopen() {}
+    func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) {}
+    func close() { state.withLock { $0.isClosed = true } }
+}
+
+@Suite("A new plan for a running router")
+struct ReloadEdgeTests {
+    /// Returns the refusal of the plan, or nil if the router can adopt it.
+    private func refusal(_ rig: Rig, _ change: (inout Plan) -> Void) -> [String]? {
+        var plan = rig.plan
+        change(&plan)
+        do throws(ReloadRefusal) {
+            _ = try rig.router.changes(to: plan)
+            return nil
+        } catch {
+            return error.lines
+        }
+    }
+
+    @Test("is refused as a whole, with every key that needs a restart, and changes nothing")
+    func refusals() {
+        let sink = Sink()
+        let rig = Rig([sink])
+        let all = refusal(rig) { plan in
+            plan.limits.line = 1
+            plan.limits.disk = 1
+            plan.limits.diskFree = 1
+            plan.admin = AdminPlan()
+            plan.namedSources = [SourcePlan(name: "other", plugin: "stdin")]
+            plan.messageID.deduplicate = MessageIDPlan.Deduplication()
+            plan.keys = [Key(name: "k", secret: Secret([1]))]
+            plan.consent = ConsentPlan()
+            plan.consent?.ledger = LedgerPlan()
+            plan.state.encrypt = 0
+            plan.providers[0].delivery.queue.disk = 1000
+        }
+        let keys = [
+            "limits.line", "limits.disk", "limits.disk_free", "admin", "sources", "message_id.deduplicate", "consent.ledger",
+            "state.encrypt",
+        ]
+        #expect(
+            all == keys.map { "\($0) cannot be changed while the router runs; restart it" } + [
+                "providers.p0.delivery.queue.disk cannot be given to a provider while the router runs; restart it, or give the provider another name"
+            ])
+        #expect(rig.router.status.generation == 1)
+        let account = rig.finish()
+        #expect(account.balances)
+    }
+
+    @Test("may change everything that is judged or delivered, and limits.depth and shutdown")
+    func allowed() {
+        let rig = Rig([Sink()])
+        let refusal = refusal(rig) { plan in
+            plan.limits.depth = 7
+            plan.shutdown.deadline = .seconds(1)
+            plan.messageID.add = false
+            plan.keys = [Key(name: "k", secret: Secret([1]))]
+            plan.consent = ConsentPlan()
+            plan.routes = []
+            plan.providers[0].plugin = "other"
+            plan.providers[0].delivery.queue.durability = .power
+            plan.providers[0].delivery.queue.memory = 1
+        }
+        #expect(refusal == nil)
+        _ = rig.finish()
+    }
+
+    @Test("keeps an instance whose settings are equal, tunes its lane, and replaces it only if it must")
+    func changes() throws {
+        let rig = Rig([Sink(), Sink()])
+        func changes(_ change: (inout Plan) -> Void) throws -> PlanChanges {
+            var plan = rig.plan
+            change(&plan)
+            return try rig.router.changes(to: plan)
+        }
+        let same = try changes { $0.routes[0].name = "renamed" }
+        #expect(same.providers == [.kept(isTuned: false), .kept(isTuned: false)] && same.removed == [] && same.wanted == [])
+        let tunings: [(inout DeliveryPlan) -> Void] = [
+            { $0.batch.events = 1 }, { $0.queue.memory = 1 }, { $0.retry.first = .seconds(9) }, { $0.breaker = 1 }, { $0.deadline = .zero },
+            { $0.deadLetters = .block }, { $0.abandon = 1 }, { $0.retention = .seconds(9) }, { $0.ordered = true },
+        ]
+        for (number, tune) in tunings.enumerated() {
+            #expect(
+                try changes { tune(&$0.providers[1].delivery) }.providers == [.kept(isTuned: false), .kept(isTuned: true)], "\(number)")
+        }
+        #expect(try changes { $0.providers[0].settings = Secret([1]) }.wanted == [0])
+        #expect(try changes { $0.providers[1].plugin = "other" }.providers == [.kept(isTuned: false), .changed])
+        #expect(try changes { $0.providers[1].isolation = IsolationPlan() }.providers[1] == .changed)
+        let other = try changes { plan in
+            plan.providers.removeFirst()
+            plan.providers.append(ProviderPlan(name: "new", plugin: "store", settings: Secret([])))
+            plan.providers.append(ProviderPlan(name: "newer", plugin: "store", settings: Secret([])))
+        }
+        #expect(other.providers == [.kept(isTuned: false), .added, .added] && other.removed == ["p0"] && other.wanted == [1, 2])
+        _ = rig.finish()
+    }
+
+    @Test("of an ending router is refused")
+    func ending() throws {
+        let rig = Rig([Sink()])
+        let changes = try rig.router.changes(to: rig.plan)
+        _ = rig.finish()
+        #expect(throws: ReloadRefusal(["the router is ending"])) { try rig.router.adopt(rig.plan, changes, outlets: [:]) }
+    }
+
+    @Test("that removes a provider lets its lane deliver, and gives up what it cannot deliver in time")
+    func removes() throws {
+        let (good, hanging, stays) = (Sink(), Sink(answers: false), Sink())
+        let rig = Rig([good, hanging, stays])
+        rig.send("{\"n\":1}\n")
+        for sink in [good, hanging, stays] { sink.wait(for: 1) }
+        var plan = rig.plan
+        plan.providers = [plan.providers[2]]
+        plan.routes[0].providers = [0]
+        plan.shutdown.deadline = .zero
+        let changes = try rig.router.changes(to: plan)
+        #expect(changes.removed == ["p0", "p1"] && changes.wanted == [])
+        try rig.router.adopt(plan, changes, outlets: [:])
+        rig.send("{\"n\":2}\n")
+        stays.wait(for: 2)
+        #expect(rig.router.status.generation == 2)
+        let account = rig.finish()
+        #expect(account.balances)
+        #expect(account.providers.map(\.name) == ["p0", "p1", "p2"])
+        #expect(account.providers.map { $0.lane.totalTaken } == [1, 1, 2])
+        #expect(account.providers[1].lane.total(.unknown) == 1 && account.providers[1].undelivered == 1)
+        #expect(account.providers[0].undelivered == 0 && account.providers[2].undelivered == 0)
+        #expect(good.lines.count == 1 && hanging.lines.count == 1 && stays.lines == ["{\"n\":1}", "{\"n\":2}"])
+    }
+
+    @Test("that adds and renames routes keeps the account of each, and it balances with those of before")
+    func routes() throws {
+        let sink = Sink()
+        let rig = Rig([sink])
+        rig.send("{\"n\":1}\n")
+        sink.wait(for: 1)
+        var plan = rig.plan
+        plan.routes[0].name = "renamed"
+        var second = RoutePlan(name: "second")
+        second.providers = [0]
+        plan.routes.append(second)
+        try rig.router.adopt(plan, try rig.router.changes(to: plan), outlets: [:])
+        rig.send("{\"n\":2}\nbad\n")
+        sink.wait(for: 3)
+        // The first plan comes back, and its route continues under its number.
+        try rig.router.adopt(rig.plan, try rig.router.changes(to: rig.plan), outlets: [:])
+        rig.send("{\"n\":3}\n")
+        let account = rig.finish()
+        #expect(account.balances && account.isComplete && account.received == 4 && account.rejected == 1 && account.valid == 3)
+        #expect(account.routes == ["all", "renamed", "second"])
+        #expect((0..<3).map { account.verdicts[$0, .admitted] } == [2, 1, 1])
+        #expect((0..<3).map { account.providers[0].lane.taken(route: $0) } == [2, 1, 1])
+        #expect(sink.lines == ["{\"n\":1}", "{\"n\":2}", "{\"n\":2}", "{\"n\":3}"])
+    }
+
+    @Test("that does not take over closes the providers that were opened for it")
+    func discards() throws {
+        let rig = Rig([Sink()])
+        let opened = Sink()
+        rig.router.discard(Outlet(provider: opened, concurrency: 1), of: "new")
+        #expect(opened.isClosed)
+        let account = rig.finish()
+        #expect(account.providers.map(\.name) == ["p0"] && account.isComplete)
+    }
+}
+
+@Suite("The account of a run")
+struct AccountTests {
+    @Test("does not balance if one event is missing at a route, at a provider or in the input")
+    func missing() {
+        let sinks = [Sink(), Sink(answers: false)]
+        let rig = Rig(sinks)
+        rig.send("{\"n\":1}\nbad\n{\"n\":2}\n")
+        for sink in sinks { sink.wait(for: 1) }
+        rig.router.hurry()
+        let account = rig.finish()
+        #expect(account.balances && !account.isComplete && account.lostSome && account.valid == 2)
+        var input = account
+        input.received -= 1
+        #expect(!input.balances)
+        var rejected = account
+        rejected.rejected += 1
+        #expect(!rejected.balances)
+        var route = account
+        route.verdicts = Tally(routes: 1)
+        #expect(!route.balances)
+        var provider = account
+        provider.providers[0].lane = LaneAccount(damaged: [:])
+        #expect(!provider.balances)
+    }
+
+    @Test("calls a destination that its reader closed incomplete, but not lost if all are closed")
+    func closed() {
+        let sinks = [Sink(answers: false), Sink(answers: false)]
+        let rig = Rig(sinks)
+        rig.send("{\"n\":1}\n")
+        for sink in sinks { sink.wait(for: 1) }
+        rig.router.hurry()
+        var account = rig.finish()
+        #expect(account.lostSome && !account.isComplete)
+        account.providers[0].isClosed = true
+        #expect(account.lostSome)
+        account.providers[1].isClosed = true
+        #expect(!account.lostSome && !account.isComplete)
+    }
+}
