@@ -133,29 +133,27 @@ struct ReloadEdgeTests {
         #expect(throws: ReloadRefusal(["the router is ending"])) { try rig.router.adopt(rig.plan, changes, outlets: [:]) }
     }
 
-    @Test("that removes a provider lets its lane deliver, and gives up what it cannot deliver in time")
+    @Test("that removes a provider gives up what its lane cannot deliver in time, and the other lanes go on")
     func removes() throws {
-        let (good, hanging, stays) = (Sink(), Sink(answers: false), Sink())
-        let rig = Rig([good, hanging, stays])
+        let (hanging, stays) = (Sink(answers: false), Sink())
+        let rig = Rig([hanging, stays])
         rig.send("{\"n\":1}\n")
-        for sink in [good, hanging, stays] { sink.wait(for: 1) }
+        for sink in [hanging, stays] { sink.wait(for: 1) }
         var plan = rig.plan
-        plan.providers = [plan.providers[2]]
+        plan.providers = [plan.providers[1]]
         plan.routes[0].providers = [0]
         plan.shutdown.deadline = .zero
         let changes = try rig.router.changes(to: plan)
-        #expect(changes.removed == ["p0", "p1"] && changes.wanted == [])
+        #expect(changes.removed == ["p0"] && changes.wanted == [])
         try rig.router.adopt(plan, changes, outlets: [:])
         rig.send("{\"n\":2}\n")
         stays.wait(for: 2)
         #expect(rig.router.status.generation == 2)
         let account = rig.finish()
-        #expect(account.balances)
-        #expect(account.providers.map(\.name) == ["p0", "p1", "p2"])
-        #expect(account.providers.map { $0.lane.totalTaken } == [1, 1, 2])
-        #expect(account.providers[1].lane.total(.unknown) == 1 && account.providers[1].undelivered == 1)
-        #expect(account.providers[0].undelivered == 0 && account.providers[2].undelivered == 0)
-        #expect(good.lines.count == 1 && hanging.lines.count == 1 && stays.lines == ["{\"n\":1}", "{\"n\":2}"])
+        #expect(account.balances && account.providers.map(\.name) == ["p0", "p1"])
+        #expect(account.providers.map { $0.lane.totalTaken } == [1, 2])
+        #expect(account.providers[0].lane.total(.unknown) == 1 && account.providers.map(\.undelivered) == [1, 0])
+        #expect(hanging.lines.count == 1 && stays.lines == ["{\"n\":1}", "{\"n\":2}"])
     }
 
     @Test("that adds and renames routes keeps the account of each, and it balances with those of before")

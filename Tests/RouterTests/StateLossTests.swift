@@ -2,6 +2,7 @@
 
 import Admission
 import Delivery
+import Glibc
 import Platform
 import Testing
 
@@ -73,7 +74,7 @@ struct SequencerTests {
         let inside = Monitor(0)
         let left = Monitor(workers)
         for _ in 0..<workers {
-            Thread.start("worker") {
+            Platform.Thread.start("worker") {
                 while true {
                     let (value, turn) = sequencer.read { source in
                         source += 1
@@ -97,18 +98,41 @@ struct SequencerTests {
         #expect(passed.withLock { $0 } == Array(1...500 + workers))
     }
 
+    @Test("are kept by a worker that has finished first: it waits for those that have read before it")
+    func waits() {
+        for _ in 0..<20 {
+            let sequencer = Sequencer(0)
+            let passed = Monitor<[Int]>([])
+            let isReady = Monitor(false)
+            let (_, first) = sequencer.read { _ in 0 }
+            let (_, second) = sequencer.read { _ in 1 }
+            Platform.Thread.start("second") {
+                isReady.withLock { $0 = true }
+                isReady.wake()
+                sequencer.pass(second) { passed.withLock { $0.append(1) } }
+                passed.wake()
+            }.detach()
+            isReady.wait(while: { !$0 })
+            // The second one gets every opportunity to be too early.
+            for _ in 0..<1000 { sched_yield() }
+            sequencer.pass(first) { passed.withLock { $0.append(0) } }
+            passed.wait(while: { $0.count < 2 })
+            #expect(passed.withLock { $0 } == [0, 1])
+        }
+    }
+
     @Test("are waited for until all completed reads have passed, but not until a read that waits for input is over")
     func settles() {
         let sequencer = Sequencer(0)
         let input = Monitor((isWaited: false, hasCome: false))
         let (_, first) = sequencer.read { _ in 1 }
         let isSettled = Monitor(false)
-        Thread.start("settle") {
+        Platform.Thread.start("settle") {
             sequencer.settle()
             isSettled.withLock { $0 = true }
             isSettled.wake()
         }.detach()
-        Thread.start("reader") {
+        Platform.Thread.start("reader") {
             let (_, turn) = sequencer.read { _ in
                 input.withLock { $0.isWaited = true }
                 input.wake()
