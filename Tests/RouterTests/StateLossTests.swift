@@ -30,24 +30,14 @@ struct StateLossTests {
     func once() {
         let said = Monitor<[String]>([])
         let left = Monitor(0)
-        let loss = StateLoss { line in said.withLock { $0.append(line) } }
-        loss.onFirst { left.withLock { $0 += 1 } }
+        let loss = StateLoss(say: { line in said.withLock { $0.append(line) } }, leave: { left.withLock { $0 += 1 } })
         #expect(loss.fault == nil)
-        for path in ["/a", "/b", "/a"] { loss.tell(.removed(path)) }
+        for path in ["/a", "/b", "/a"] { loss.report(.removed(path)) }
         #expect(loss.fault == .removed("/a") && left.withLock { $0 } == 1)
         let lines = said.withLock { $0 }
         #expect(lines.count == 1)
         #expect(lines.first?.hasPrefix("/a: was removed, moved away or replaced while the router has it: nothing more is taken") == true)
         #expect(lines.first?.contains("move it back before the next start") == true)
-    }
-
-    @Test("that is reported before anybody can act ends the run as soon as somebody can")
-    func early() {
-        let loss = StateLoss { _ in }
-        loss.tell(.removed("/a"))
-        let left = Monitor(0)
-        loss.onFirst { left.withLock { $0 += 1 } }
-        #expect(left.withLock { $0 } == 1)
     }
 
     @Test("ends a router although its input goes on, which delivers what it has and says so in its account")
