@@ -19,22 +19,22 @@ elif [ $# -gt 0 ]; then
     exec "$programs/simulate" "$@"
 fi
 
-alive() { # program, plants ...
-    local program=$1 plant status
-    shift
-    # The program ends at the first breach. The rarest bug is found after about 1,600 seeds.
-    for plant in "$@"; do
-        status=0
-        "$programs/$program" --plant "$plant" --seeds 10000 >/dev/null 2>&1 || status=$?
-        # Exit code 1 means that a breach was found. Any other code means that the simulation did not find the bug.
-        if [ $status -ne 1 ]; then
-            echo "switchyard: the simulation does not work: it did not find the planted bug '$plant' (exit $status)" >&2
-            exit 70
-        fi
-    done
+# Fails if a program does not find its planted bug. The program ends at the first breach. The rarest bug is found after about 1,600 seeds.
+alive() { # program, plant
+    local status=0
+    "$programs/$1" --plant "$2" --seeds 10000 >/dev/null 2>&1 || status=$?
+    # Exit code 1 means that a breach was found. Any other code means that the simulation did not find the bug.
+    if [ $status -ne 1 ]; then
+        echo "switchyard: the simulation does not work: $1 did not find the planted bug '$2' (exit $status)" >&2
+        return 1
+    fi
 }
-alive simulate loss twice sleep
-alive promise unchecked stale retries revive resume early letters settle fields
+export -f alive
+export programs
+plants=(simulate:loss simulate:twice simulate:sleep)
+for plant in unchecked stale retries revive resume early letters settle fields; do plants+=("promise:$plant"); done
+# Each search uses one processor, so there are as many at a time as there are processors.
+printf '%s\n' "${plants[@]}" | xargs -P "$(nproc)" -I '{}' bash -c 'alive "${1%%:*}" "${1#*:}"' alive '{}' || exit 70
 echo "switchyard: the simulations found the planted bugs; now $seeds seeds of lanes"
 "$programs/simulate" --seeds "$seeds" --jobs "$(nproc)"
 echo "switchyard: now $seeds seeds of the promise of consent"
