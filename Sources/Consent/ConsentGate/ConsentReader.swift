@@ -60,14 +60,15 @@ struct ConsentReader: ~Copyable {
 
     /// Returns the slot of the only outermost member that carries consent. Returns nil if there is no such member, or another one too.
     @inline(__always) private func onlyRoot(_ event: ScannedEvent) -> Int? {
-        var only: Int?
-        for root in rules.signals.roots {
+        var (found, member) = (0, 0)
+        for i in 0..<rules.signals.roots.count {
+            let root = rules.signals.roots[i]
             let slot = event.slots[root.slot]
             if slot.end == 0 || root.isFalseSilent && slot.value(in: event.block).isFalse { continue }
-            guard only == nil else { return nil }
-            only = root.slot
+            found &+= 1
+            member = root.slot
         }
-        return only
+        return found == 1 ? member : nil
     }
 
     /// Combines what the event states with what is on record.
@@ -115,5 +116,18 @@ struct ConsentReader: ~Copyable {
     }
 
     /// Returns the members that were broken in the events so far, and forgets them.
-    mutating func takeBroken() -> Set<ConsentMember> { reading.takeBroken() }
+    mutating func takeBroken() -> Set<ConsentMember> {
+        let broken = reading.takeBroken()
+        return broken == 0 ? [] : Set(ConsentMember.all.filter { broken & 1 << UInt64($0.index) != 0 })
+    }
+}
+
+extension ConsentReading {
+    /// Returns what the event states. It is valid until the next event is read.
+    @inline(__always)
+    fileprivate mutating func read(_ event: ScannedEvent) -> StatedConsent {
+        begin(event)
+        ConsentSignals.visit(&self)
+        return end()
+    }
 }

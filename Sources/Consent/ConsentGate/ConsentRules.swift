@@ -37,8 +37,11 @@ struct ConsentRules: BitwiseCopyable {
     /// The least version of the text that must have been consented to. It is empty if any version counts.
     private let minimumVersion: ByteRun
 
-    /// Compiles the section. `slots` has the slots of the members that carry consent, in the order of `ConsentMember.all`.
-    init(_ plan: ConsentPlan, demands: [ConsentDemand], slots: [Int], unknownSlot: Int, in store: Store) {
+    /// Compiles the section. `compile` compiles the signals.
+    init(
+        _ plan: ConsentPlan, demands: [ConsentDemand], unknownSlot: Int, in store: Store,
+        signals compile: (ConsentMapCompiler) -> CompiledSignals
+    ) {
         var all: Set<[UInt8]> = []
         for level in plan.levels { all.formUnion((level.purposes ?? []).map { Array($0.utf8) }) }
         for demand in demands { all.formUnion(demand.purposes.map { Array($0.utf8) }) }
@@ -61,7 +64,7 @@ struct ConsentRules: BitwiseCopyable {
                 let purposes = meanings[String(decoding: name, as: UTF8.self)]?.map(\.purpose) ?? []
                 return Alias(name: store.text(name), purposes: set(purposes))
             })
-        signals = CompiledSignals(slots, ConsentMapCompiler(plan: plan.map, purposes: sorted, store: store))
+        signals = compile(ConsentMapCompiler(plan: plan.map, purposes: sorted, store: store))
         gpc = plan.gpc.map(set) ?? ConsentRules.all(sorted.count, width: width, store: store)
         gpcRefuses = plan.gpc.map { !$0.isEmpty } ?? true
         unknown = UnknownRules(plan, slot: unknownSlot, in: store)

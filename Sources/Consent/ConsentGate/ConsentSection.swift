@@ -22,8 +22,10 @@ public final class ConsentSection: @unchecked Sendable {
         let store = Store()
         self.store = store
         let consent = ConsentRules(
-            section, demands: plan.routes.compactMap(\.consent), slots: ConsentMember.all.map { slot($0.path) ?? 0 },
-            unknownSlot: section.unknownBy.flatMap { slot($0.path) } ?? 0, in: store)
+            section, demands: plan.routes.compactMap(\.consent), unknownSlot: section.unknownBy.flatMap { slot($0.path) } ?? 0, in: store
+        ) {
+            CompiledSignals(ConsentMember.all.map { slot($0.path) ?? 0 }, $0)
+        }
         let raises = section.events.enumerated().filter { $0.element.level > 0 }.map { index, event in
             Gate.Raise(globs: Globs([event.glob], in: store), level: event.level, index: index)
         }

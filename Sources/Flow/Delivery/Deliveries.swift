@@ -8,7 +8,7 @@ struct Deliveries {
     /// What became known when the provider ended a call.
     enum Ending {
         /// The delivery was in flight.
-        case delivery(LaneState.Waiting)
+        case delivery(WaitingBatch)
         /// The delivery was abandoned at its deadline.
         case late
         /// No such delivery is known: it ended before, or the lane has ended since.
@@ -24,7 +24,7 @@ struct Deliveries {
         var passed = 0
     }
 
-    private var inFlight: [UInt64: LaneState.Waiting] = [:]
+    private var inFlight: [UInt64: WaitingBatch] = [:]
     /// The number of bytes of the batches in flight.
     private(set) var bytes = 0
     private var lastToken: UInt64 = 0
@@ -38,8 +38,8 @@ struct Deliveries {
     var isEmpty: Bool { inFlight.isEmpty }
     var batches: [Batch] { inFlight.values.map(\.batch) }
     /// The batches in flight, in the order of their hand-over.
-    var inOrder: [LaneState.Waiting] { inFlight.sorted { $0.key < $1.key }.map(\.value) }
-    subscript(token: UInt64) -> LaneState.Waiting? { inFlight[token] }
+    var inOrder: [WaitingBatch] { inFlight.sorted { $0.key < $1.key }.map(\.value) }
+    subscript(token: UInt64) -> WaitingBatch? { inFlight[token] }
 
     func isOfReplacedProvider(_ token: UInt64) -> Bool { token < firstToken }
 
@@ -47,7 +47,7 @@ struct Deliveries {
     mutating func replaceProvider() { firstToken = lastToken + 1 }
 
     /// Begins a delivery, and the call of the lane's thread if the delivery has a deadline. Returns its token.
-    mutating func begin(_ waiting: LaneState.Waiting) -> UInt64 {
+    mutating func begin(_ waiting: WaitingBatch) -> UInt64 {
         assert(waiting.batch.count > 0, "a batch without events is handed over")
         lastToken += 1
         inFlight[lastToken] = waiting
@@ -64,13 +64,13 @@ struct Deliveries {
     }
 
     /// Removes a delivery that is past its deadline, and waits no longer for its end.
-    mutating func abandon(_ token: UInt64) -> LaneState.Waiting? {
+    mutating func abandon(_ token: UInt64) -> WaitingBatch? {
         guard let waiting = remove(token) else { return nil }
         abandoned.insert(token)
         return waiting
     }
 
-    private mutating func remove(_ token: UInt64) -> LaneState.Waiting? {
+    private mutating func remove(_ token: UInt64) -> WaitingBatch? {
         guard let waiting = inFlight.removeValue(forKey: token) else { return nil }
         bytes -= waiting.batch.bytes.count
         assert(bytes >= 0 && (bytes == 0 || !inFlight.isEmpty), "the bytes in flight do not match the batches in flight")
@@ -78,7 +78,7 @@ struct Deliveries {
     }
 
     /// Removes and returns all deliveries, in the order of their hand-over. The lane has ended.
-    mutating func removeAll() -> [LaneState.Waiting] {
+    mutating func removeAll() -> [WaitingBatch] {
         let all = inOrder
         assert(all.reduce(0) { $0 + $1.batch.bytes.count } == bytes, "the bytes in flight do not match the batches in flight")
         inFlight.removeAll()

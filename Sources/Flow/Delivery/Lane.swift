@@ -10,17 +10,6 @@ public import Platform
 public import Spool
 
 public final class Lane: Sendable {
-    /// A kind of request to the store.
-    public enum StoreAct: Sendable {
-        /// Store new rows.
-        case rows
-        /// Record the outcomes of stored events.
-        case records
-        case reads
-        /// Destroy events that must not stay.
-        case sweeps
-    }
-
     /// A change that a lane reports to its owner.
     public enum News: Sendable {
         case failing(Answer, again: Duration)

@@ -65,7 +65,7 @@ public struct LaneReporter: Sendable {
         }
     }
 
-    private func failure(of act: Lane.StoreAct) -> String {
+    private func failure(of act: StoreAct) -> String {
         switch act {
         case .rows: "its events cannot be kept on disk"
         case .records: "what became of its events cannot be recorded on disk"
@@ -74,7 +74,7 @@ public struct LaneReporter: Sendable {
         }
     }
 
-    private func course(of act: Lane.StoreAct, _ fault: SpoolFault, _ lane: Lane) -> String {
+    private func course(of act: StoreAct, _ fault: SpoolFault, _ lane: Lane) -> String {
         switch act {
         case .rows: lane.drops ? "events that do not fit into memory are dropped and counted" : "they wait in memory, nothing is lost"
         case .records where fault.kind == .full: "no more events are handed over until it can be recorded"

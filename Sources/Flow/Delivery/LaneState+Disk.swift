@@ -82,7 +82,7 @@ extension LaneState {
     }
 
     mutating func sealGathered(at now: Instant, always: Bool) {
-        if let sealed = backlog.sealIfDue(at: now, always: always) { queue.append(Waiting(sealed, epoch: epoch)) }
+        if let sealed = backlog.sealIfDue(at: now, always: always) { queue.append(WaitingBatch(sealed, epoch: epoch)) }
     }
 
     /// True if all events on disk are also in memory as batches, and no event waits to be stored.
@@ -91,7 +91,7 @@ extension LaneState {
     // MARK: - The end
 
     /// Leaves the events on disk, and stores those that are only in memory.
-    mutating func keep(_ waiting: Waiting) {
+    mutating func keep(_ waiting: WaitingBatch) {
         heldBytes -= waiting.batch.bytes.count
         if waiting.share == nil { keepInOrder([waiting]) }
     }
@@ -109,7 +109,7 @@ extension LaneState {
     }
 
     /// Stores batches that are only in memory in front of the rows that follow them.
-    private mutating func keepInOrder(_ all: [Waiting]) {
+    private mutating func keepInOrder(_ all: [WaitingBatch]) {
         for waiting in all where waiting.share == nil {
             heldBytes += waiting.batch.bytes.count
             if storeHealth.isGone {

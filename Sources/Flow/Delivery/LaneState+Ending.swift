@@ -71,7 +71,7 @@ extension LaneState {
 
     /// Ends or stops the lane and settles everything that it holds. Events in flight become unknown: they may have arrived, or may still
     /// arrive.
-    private mutating func takeAll(_ phase: Phase, _ answers: ConsentAnswers) -> [(waiting: Waiting, fate: LaneAccount.Fate)] {
+    private mutating func takeAll(_ phase: Phase, _ answers: ConsentAnswers) -> [(waiting: WaitingBatch, fate: LaneAccount.Fate)] {
         self.phase = phase
         sealAssembly(at: Instant(nanoseconds: .max), always: true)
         let left =

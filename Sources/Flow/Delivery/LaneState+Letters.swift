@@ -7,25 +7,11 @@ internal import Plans
 internal import Platform
 internal import Spool
 
-/// Events that were given up and are being written to the dead-letter file.
-struct Burial {
-    var waiting: LaneState.Waiting
-    let reason: LaneAccount.Fate
-    let answer: Answer
-    /// True if the events already have their fate, so that those that cannot be kept are lost. Otherwise they get their fate when they are
-    /// kept.
-    var isSettled: Bool
-
-    var batch: Batch { waiting.batch }
-    var attempts: Int { waiting.attempts }
-    var share: Backlog.Share? { waiting.share }
-}
-
 extension LaneState {
     /// True if letters that cannot be kept stop the lane. A lane that has ended or was stopped hands nothing over, so it holds no letters.
     private var holdsLetters: Bool { plan.deadLetters == .block && isRunning }
 
-    mutating func bury(_ waiting: Waiting, fate: LaneAccount.Fate, answer: Answer, effects: inout [Effect]) {
+    mutating func bury(_ waiting: WaitingBatch, fate: LaneAccount.Fate, answer: Answer, effects: inout [Effect]) {
         bury(Burial(waiting: waiting, reason: fate, answer: answer, isSettled: false), &effects)
     }
 

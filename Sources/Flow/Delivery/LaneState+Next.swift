@@ -60,7 +60,7 @@ extension LaneState {
     private static let unreadablePause = Duration.seconds(1)
 
     /// Destroys events that may not be delivered any more or are too old. It returns false if nothing is left to hand over now.
-    private mutating func passesSecondCheck(_ waiting: inout Waiting, _ answers: ConsentAnswers, at now: Instant) -> Bool {
+    private mutating func passesSecondCheck(_ waiting: inout WaitingBatch, _ answers: ConsentAnswers, at now: Instant) -> Bool {
         guard let found = ages.sweep(at: now).finds(in: waiting.batch, answer: answers[waiting.batch]) else {
             waiting.notBefore = now + LaneState.unreadablePause
             queue.prepend(waiting)

@@ -8,7 +8,7 @@ internal import Platform
 
 extension LaneState {
     mutating func completed(_ token: UInt64, _ outcome: BatchOutcome, _ answers: ConsentAnswers, at now: Instant) -> [Effect] {
-        let waiting: Waiting
+        let waiting: WaitingBatch
         switch deliveries.end(token) {
         case .delivery(let delivery): waiting = delivery
         case .late:
@@ -33,7 +33,7 @@ extension LaneState {
     /// Applies an outcome in which some events have an outcome of their own. The other events are the rest, which is treated like any
     /// batch.
     private mutating func applyEach(
-        _ outcome: BatchOutcome, to waiting: Waiting, _ answers: ConsentAnswers, at now: Instant, _ effects: inout [Effect]
+        _ outcome: BatchOutcome, to waiting: WaitingBatch, _ answers: ConsentAnswers, at now: Instant, _ effects: inout [Effect]
     ) {
         // Events with the same outcome continue together, in their order in the batch. A refusal of the rest is not a refusal of each of
         // its events, so the rest never joins events that were refused individually.
@@ -70,7 +70,7 @@ extension LaneState {
 
     /// `isVerdictOnEvents` says that a rejection concerns these very events, so that halving is not necessary.
     private mutating func apply(
-        _ outcome: Outcome, to waiting: Waiting, _ consent: SecondCheck.Answer, _ answers: ConsentAnswers,
+        _ outcome: Outcome, to waiting: WaitingBatch, _ consent: SecondCheck.Answer, _ answers: ConsentAnswers,
         isVerdictOnEvents: Bool = false, at now: Instant, _ effects: inout [Effect]
     ) {
         if case .delivered = outcome {
@@ -104,7 +104,7 @@ extension LaneState {
         }
     }
 
-    mutating func halve(_ waiting: Waiting) {
+    mutating func halve(_ waiting: WaitingBatch) {
         assert(waiting.batch.count > 1, "a single event is halved")
         let middle = waiting.batch.count / 2
         for range in [middle..<waiting.batch.count, 0..<middle] {
@@ -115,7 +115,7 @@ extension LaneState {
     }
 
     mutating func again(
-        _ waiting: Waiting, answer: Answer, after: Duration?, forever: Bool = false, at now: Instant, effects: inout [Effect]
+        _ waiting: WaitingBatch, answer: Answer, after: Duration?, forever: Bool = false, at now: Instant, effects: inout [Effect]
     ) {
         if phase == .ended || phase == .stopped, isDurable {
             keep(waiting)

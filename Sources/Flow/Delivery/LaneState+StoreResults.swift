@@ -13,7 +13,7 @@ extension LaneState {
         let hasStored = backlog.isStoring
         let (sealed, bytesGone) = backlog.committed(space: space, at: now)
         heldBytes -= bytesGone
-        for batch in sealed { queue.append(Waiting(batch, epoch: epoch)) }
+        for batch in sealed { queue.append(WaitingBatch(batch, epoch: epoch)) }
         tidying = .untidy
         withdrawals.sweeping?.noteStored()
         storeHealth.records.reset()
@@ -42,7 +42,7 @@ extension LaneState {
 
     /// Handles a failed commit. The store is used again after a pause. A lane that has ended makes only a few attempts.
     mutating func storeFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
-        let act: Lane.StoreAct = backlog.isStoring ? .rows : .records
+        let act: StoreAct = backlog.isStoring ? .rows : .records
         backlog.failed()
         return failed(act, fault, at: now)
     }
@@ -60,7 +60,7 @@ extension LaneState {
         return storeHealth.sweeps.failures == 1 ? [.storing(fault, .sweeps)] : []
     }
 
-    private mutating func failed(_ act: Lane.StoreAct, _ fault: SpoolFault, at now: Instant) -> [Effect] {
+    private mutating func failed(_ act: StoreAct, _ fault: SpoolFault, at now: Instant) -> [Effect] {
         if fault.kind == .removed, !storeHealth.isGone { return storeGone(fault, at: now) }
         let backoff = backoff
         if act == .records, fault.kind == .full {
@@ -79,7 +79,7 @@ extension LaneState {
         }
         let answer = Answer("it could not be stored: \(fault)")
         for row in backlog.takeUnstored(at: now) {
-            let waiting = Waiting(batch: row.batch, attempts: row.attempts, mayHaveArrived: row.mayHaveArrived)
+            let waiting = WaitingBatch(batch: row.batch, attempts: row.attempts, mayHaveArrived: row.mayHaveArrived)
             bury(waiting, fate: waiting.fate(otherwise: .undelivered), answer: answer, effects: &effects)
         }
         receipts.removeAll()
@@ -105,7 +105,7 @@ extension LaneState {
         guard !kept.isEmpty || rows.isEmpty else { return effects }
         let (sealed, bytes) = backlog.gather(read: kept, at: now)
         heldBytes += bytes
-        for batch in sealed { queue.append(Waiting(batch, epoch: epoch)) }
+        for batch in sealed { queue.append(WaitingBatch(batch, epoch: epoch)) }
         return effects
     }
 

@@ -7,20 +7,6 @@ internal import ConsentGate
 internal import Platform
 internal import Spool
 
-/// The result of a sweep for a withdrawal.
-public struct Swept: Sendable, Equatable {
-    /// The number of events that were destroyed, in memory and on disk, and the number of their bytes.
-    public var events = 0
-    public var bytes = 0
-    /// The number of events that were in flight when the sweep began. They may have been delivered.
-    public var inFlight = 0
-    /// True if the sweep did not finish, so that something may be left.
-    public var isCut = false
-    /// True if events may still come back from the provider, or are on their way to the dead letters.
-    public var isLoose = false
-    public init() {}
-}
-
 extension LaneState {
     mutating func sweep(_ answers: ConsentAnswers, at now: Instant, done: @escaping @Sendable (Swept) -> Void) -> [Effect] {
         guard withdrawals.checksConsent else { return [.swept(Swept(), [done])] }
@@ -91,7 +77,7 @@ extension LaneState {
     }
 
     /// Returns the part of a batch that may continue to wait, or nil if there is none. Events whose subject has refused are destroyed.
-    mutating func rest(of waiting: Waiting, _ answer: SecondCheck.Answer) -> Waiting? {
+    mutating func rest(of waiting: WaitingBatch, _ answer: SecondCheck.Answer) -> WaitingBatch? {
         guard case .refused(let refused) = answer else { return waiting }
         var found = RetentionSweep.Finds()
         found.refused = refused
@@ -137,7 +123,7 @@ extension LaneState {
     }
 
     /// Destroys these events of a batch. Returns the rest, or nil if nothing is left.
-    mutating func destroy(_ found: RetentionSweep.Finds, of waiting: Waiting) -> Waiting? {
+    mutating func destroy(_ found: RetentionSweep.Finds, of waiting: WaitingBatch) -> WaitingBatch? {
         if !found.refused.isEmpty {
             let refused = waiting.part(found.refused)
             withdrawals.noteDestroyed(refused.batch)

@@ -49,7 +49,7 @@ struct LaneState: ~Copyable {
         /// Every event that belongs to these receipts is safe as the plan promises.
         case acknowledge([Receipt])
         /// Events cannot be stored. Without a fault, they can be stored again.
-        case storing(SpoolFault?, Lane.StoreAct)
+        case storing(SpoolFault?, StoreAct)
         case damaged(SpoolLoss)
         /// The files of the spool were removed or moved away. The lane takes no more events.
         case gone(SpoolFault)
@@ -74,7 +74,7 @@ struct LaneState: ~Copyable {
 
     /// The open batch, the batches that wait in memory, and the deliveries that the provider has not ended.
     var assembly: Assembly
-    var queue = Deque<Waiting>()
+    var queue = Deque<WaitingBatch>()
     var deliveries = Deliveries()
     /// The number of bytes of events in memory that are neither settled nor given up.
     var heldBytes = 0 { didSet { assert(heldBytes >= 0, "more bytes left the memory of a lane than came in") } }
@@ -192,7 +192,7 @@ struct LaneState: ~Copyable {
         }
         heldBytes += parcel.bytes.count
         let floor = backlog.floor()
-        assembly.add(&parcel, at: now) { queue.append(Waiting(batch: $0, floor: floor)) }
+        assembly.add(&parcel, at: now) { queue.append(WaitingBatch(batch: $0, floor: floor)) }
         return effects
     }
 
@@ -208,7 +208,7 @@ struct LaneState: ~Copyable {
         swap(&rest, &parcel)
         heldBytes += rest.bytes.count
         var effects: [Effect] = []
-        bury(Waiting(batch: Batch(rest)), fate: .undelivered, answer: health.failure ?? reason, effects: &effects)
+        bury(WaitingBatch(batch: Batch(rest)), fate: .undelivered, answer: health.failure ?? reason, effects: &effects)
         return effects
     }
 
@@ -224,7 +224,7 @@ struct LaneState: ~Copyable {
     }
 
     /// Counts the fate of the events and releases them from the disk.
-    mutating func settle(_ waiting: Waiting, _ fate: LaneAccount.Fate) {
+    mutating func settle(_ waiting: WaitingBatch, _ fate: LaneAccount.Fate) {
         settle(waiting.batch, fate)
         if let share = waiting.share { backlog.release(share) }
     }
@@ -237,7 +237,7 @@ struct LaneState: ~Copyable {
     mutating func sealAssembly(at now: Instant, always: Bool) {
         guard !assembly.isEmpty else { return }
         let floor = backlog.floor()
-        assembly.sealIfDue(at: now, always: always) { queue.append(Waiting(batch: $0, floor: floor)) }
+        assembly.sealIfDue(at: now, always: always) { queue.append(WaitingBatch(batch: $0, floor: floor)) }
     }
 
     /// Returns true if the lane's thread must be woken now and not at the next call of the source.

@@ -24,7 +24,7 @@ struct StoreHealth {
     var isPlaceChecked = false
     private(set) var fault: SpoolFault?
     /// The act that failed. The fault is over when this act succeeds.
-    private(set) var failedAct: Lane.StoreAct?
+    private(set) var failedAct: StoreAct?
     /// All acts of the store, and new rows.
     var stores = RetryTimer()
     /// Recording outcomes while the disk is full.
@@ -43,7 +43,7 @@ struct StoreHealth {
     func mayRecord(at now: Instant) -> Bool { mayStore(at: now) || isFull && records.isDue(at: now) }
 
     /// Ends the fault. Returns the act that succeeds again, or nil if there was no fault that was reported.
-    mutating func endFault() -> Lane.StoreAct? {
+    mutating func endFault() -> StoreAct? {
         stores.reset()
         guard !isGone, fault != nil else { return nil }
         defer { (fault, failedAct) = (nil, nil) }
@@ -51,7 +51,7 @@ struct StoreHealth {
     }
 
     /// Notes a fault of this act. Returns true if it must be reported.
-    mutating func note(_ fault: SpoolFault, of act: Lane.StoreAct) -> Bool {
+    mutating func note(_ fault: SpoolFault, of act: StoreAct) -> Bool {
         let isNew = self.fault?.kind != fault.kind && !isGone
         // After storing has failed, the same failure of an act that frees space is no new fault.
         if act == .reads || failedAct != .rows || self.fault?.kind != fault.kind { failedAct = act }

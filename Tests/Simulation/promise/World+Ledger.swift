@@ -171,7 +171,7 @@ extension World {
     /// Runs the body. With the planted bug `retries`, events that wait for a retry are removed from the queue meanwhile.
     func sparing(_ lane: LaneLife, _ body: () -> [LaneState.Effect]) -> [LaneState.Effect] {
         guard plant == .retries else { return body() }
-        var spared: [LaneState.Waiting] = []
+        var spared: [WaitingBatch] = []
         for waiting in lane.state.queue.removeAll() {
             if waiting.attempts > 0 { spared.append(waiting) } else { lane.state.queue.append(waiting) }
         }

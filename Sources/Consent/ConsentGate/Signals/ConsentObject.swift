@@ -3,7 +3,7 @@
 internal import Events
 
 struct ConsentObject: ConsentSignal {
-    static let members = [ConsentMember.Declaration("context", "consent", form: "an object", isShown: false)]
+    static let members = [MemberDeclaration("context", "consent", form: "an object", isShown: false)]
 
     private let object: SignalMember
 

@@ -58,8 +58,9 @@ struct ConsentReading: ~Copyable {
 
     deinit { granted.deallocate() }
 
-    /// Returns what the event states. It is valid until the next event is read.
-    mutating func read(_ event: ScannedEvent) -> StatedConsent {
+    /// Begins to read an event. Every signal is visited after this.
+    @inline(__always)
+    mutating func begin(_ event: ScannedEvent) {
         for i in 0..<rules.width {
             granted[i] = ~0
             refused[i] = 0
@@ -69,17 +70,20 @@ struct ConsentReading: ~Copyable {
         privacyControl = .off
         self.event = event
         readCount = 0
-        ConsentSignals.visit(&self)
+    }
+
+    /// Returns what the event states, after every signal was visited. It is valid until the next event is read.
+    @inline(__always)
+    mutating func end() -> StatedConsent {
         assert(readCount == rules.signals.count, "every signal was read")
         applyPrivacyControl()
         return stated
     }
 
-    /// Returns the members that were broken in the events so far, and forgets them.
-    mutating func takeBroken() -> Set<ConsentMember> {
-        guard broken != 0 else { return [] }
+    /// Returns the numbers of the members that were broken in the events so far, one bit for each, and forgets them.
+    mutating func takeBroken() -> UInt64 {
         defer { broken = 0 }
-        return Set(ConsentMember.all.filter { broken & 1 << UInt64($0.index) != 0 })
+        return broken
     }
 
     /// Applies Global Privacy Control at the end, because several signals can state it.

@@ -7,7 +7,7 @@ internal import Plans
 internal import Signals
 
 struct GPPSignal: ConsentSignal {
-    static let members = [ConsentMember.Declaration("context", "consent", "gpp", form: "a GPP string of version 1")]
+    static let members = [MemberDeclaration("context", "consent", "gpp", form: "a GPP string of version 1")]
 
     static let meaning: ConsentMeaningSchema? = ConsentMeaningSchema(
         "gpp", called: "purposes with opt-outs", "The opt-outs of a GPP string that refuse a purpose.",

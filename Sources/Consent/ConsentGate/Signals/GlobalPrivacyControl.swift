@@ -4,7 +4,7 @@
 internal import Events
 
 struct GlobalPrivacyControl: ConsentSignal {
-    static let members = [ConsentMember.Declaration("context", "gpc", form: "true or false", isFalseSilent: true)]
+    static let members = [MemberDeclaration("context", "gpc", form: "true or false", isFalseSilent: true)]
 
     private let gpc: SignalMember
 

@@ -7,7 +7,7 @@ internal import Signals
 
 struct GoogleSignal: ConsentSignal {
     static let members = [
-        ConsentMember.Declaration(
+        MemberDeclaration(
             "context", "consent", "google", form: "an object of signals that are \"granted\" or \"denied\"")
     ]
 

@@ -4,7 +4,7 @@
 internal import Events
 
 struct LevelSignal: ConsentSignal {
-    static let members = [ConsentMember.Declaration("context", "consent", "level", form: "the name of a level")]
+    static let members = [MemberDeclaration("context", "consent", "level", form: "the name of a level")]
 
     private let level: SignalMember
 

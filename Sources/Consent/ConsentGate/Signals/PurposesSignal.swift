@@ -6,11 +6,11 @@ internal import Events
 
 struct PurposesSignal: ConsentSignal {
     static let members = [
-        ConsentMember.Declaration("context", "consent", "purposes", form: "a list of names or an object of true and false"),
-        ConsentMember.Declaration("context", "consent", "categoryPreferences", form: "an object of true and false"),
-        ConsentMember.Declaration("context", "consentManagement", form: "an object"),
-        ConsentMember.Declaration("context", "consentManagement", "allowedConsentIds", form: "a list of names"),
-        ConsentMember.Declaration("context", "consentManagement", "deniedConsentIds", form: "a list of names"),
+        MemberDeclaration("context", "consent", "purposes", form: "a list of names or an object of true and false"),
+        MemberDeclaration("context", "consent", "categoryPreferences", form: "an object of true and false"),
+        MemberDeclaration("context", "consentManagement", form: "an object"),
+        MemberDeclaration("context", "consentManagement", "allowedConsentIds", form: "a list of names"),
+        MemberDeclaration("context", "consentManagement", "deniedConsentIds", form: "a list of names"),
     ]
 
     private let purposes: SignalMember

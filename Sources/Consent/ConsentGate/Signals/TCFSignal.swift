@@ -6,7 +6,7 @@ internal import Plans
 internal import Signals
 
 struct TCFSignal: ConsentSignal {
-    static let members = [ConsentMember.Declaration("context", "consent", "tcf", form: "a TC string of version 2")]
+    static let members = [MemberDeclaration("context", "consent", "tcf", form: "a TC string of version 2")]
 
     static let meaning: ConsentMeaningSchema? = ConsentMeaningSchema(
         "tcf", called: "purposes with those of TCF", "What a TC string must allow for a purpose.",
