@@ -129,8 +129,7 @@ private final class Subjects {
     func letterOnItsWay() throws {
         let path = FileManager.default.temporaryDirectory.path + "/switchyard-\(UUID().uuidString).sqlite"
         defer { for companion in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + companion) } }
-        let letters = DeadLetters(path: path, clock: .system) { Issue.record("\($0)") }
-        letters.guarded(by: subjects.check)
+        let letters = DeadLetters(path: path, clock: .system, check: subjects.check) { Issue.record("\($0)") }
         subjects.withdraw(1)
         let burial = letters.bury(
             Batch(parcel(["1", "22", "3"])), provider: "out", routes: ["a"], reason: .rejected, Answer("no"), attempts: 1, isLost: true)
@@ -145,8 +144,7 @@ private final class Subjects {
         let path = FileManager.default.temporaryDirectory.path + "/switchyard-\(UUID().uuidString).sqlite"
         defer { for companion in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + companion) } }
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        let letters = DeadLetters(path: path, clock: .system) { _ in }
-        letters.guarded(by: subjects.check)
+        let letters = DeadLetters(path: path, clock: .system, check: subjects.check) { _ in }
         subjects.withdraw(1)
         func bury() -> Int {
             letters.bury(

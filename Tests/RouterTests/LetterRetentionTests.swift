@@ -31,8 +31,9 @@ struct LetterRetentionTests {
             }
             // Waits use the real monotonic clock, and the test wakes the thread by a burial.
             let clock = Clock(now: Clock.system.now, wall: { wall.withLock { $0 } })
-            letters = DeadLetters(path: folder + "/dead-letters.sqlite", clock: clock, warn: say)
-            retention = LetterRetention(letters, clock: clock, say: say)
+            let schedule = LetterSchedule()
+            letters = DeadLetters(path: folder + "/dead-letters.sqlite", clock: clock, onBurial: schedule.note, warn: say)
+            retention = LetterRetention(letters, schedule: schedule, clock: clock, say: say)
         }
 
         deinit {

@@ -15,6 +15,8 @@ public final class DeadLetters: Sendable {
     private let clock: Clock
     private let warn: @Sendable (String) -> Void
     private let divert: Divert?
+    private let check: SecondCheck?
+    private let onBurial: (@Sendable (Int64) -> Void)?
     private let state = Monitor(State())
     /// Messages for a person that are not sent yet. They are sent while the lock of the state is not held.
     private let messages = Monitor<[String]>([])
@@ -25,14 +27,10 @@ public final class DeadLetters: Sendable {
         var hasHadFile = false
         /// True if the file was found damaged, and the number of letters that were lost.
         var damage: (isFound: Bool, lost: Int) = (false, 0)
-        /// Called after each burial with the arrival of its oldest event, in nanoseconds since 1970.
-        var onBurial: (@Sendable (Int64) -> Void)?
         /// True if letters were removed that the file's log may still contain.
         var isUntidy = false
         /// The trouble that was reported last, by provider. It is not reported again until events could be kept.
         var reported: [String: Trouble] = [:]
-        /// The second check before events are kept. It is nil if no ledger is kept.
-        var check: SecondCheck?
         /// The events that were destroyed instead of being kept, since the last sweep.
         var refused = Swept()
     }
@@ -48,22 +46,22 @@ public final class DeadLetters: Sendable {
     public typealias Divert = @Sendable (Batch) -> Int
 
     /// `warn` gets a message for a person when events cannot be kept. `levels` has the names of the levels under which events were
-    /// admitted.
+    /// admitted. `onBurial` gets the arrival of the oldest event of each burial, in nanoseconds since 1970. Events that `check` refuses are
+    /// not kept; it is nil if there is no ledger. The check and the write happen under the lock of the file. Thus an event of a withdrawn
+    /// subject either fails the check, or is written before the sweep, which then destroys it.
     public init(
-        path: String, cipher: Cipher? = nil, levels: RunNames = RunNames(), clock: Clock, divert: Divert? = nil,
-        warn: @escaping @Sendable (String) -> Void
+        path: String, cipher: Cipher? = nil, levels: RunNames = RunNames(), clock: Clock, divert: Divert? = nil, check: SecondCheck? = nil,
+        onBurial: (@Sendable (Int64) -> Void)? = nil, warn: @escaping @Sendable (String) -> Void
     ) {
         self.levels = levels
         self.path = path
         self.divert = divert
+        self.check = check
+        self.onBurial = onBurial
         self.cipher = cipher
         self.clock = clock
         self.warn = warn
     }
-
-    /// Does not keep events that the second check refuses from now on. The check and the write happen under the lock of the file. Thus an
-    /// event of a withdrawn subject either fails the check, or is written before the sweep, which then destroys it.
-    public func guarded(by check: SecondCheck) { state.withLock { $0.check = check } }
 
     /// Keeps the events of a batch. Returns the number of events that could not be kept, and the fault. With `isLost` these events are
     /// lost; otherwise the lane holds them.
@@ -72,10 +70,10 @@ public final class DeadLetters: Sendable {
     ) -> (lost: Int, fault: SpoolFault?) {
         if let divert { return (divert(batch), nil) }
         // The check may send a message when it refreshes, so this happens before the lock is taken.
-        state.withLock { $0.check }?.refresh()
+        check?.refresh()
         defer { sendMessages() }
         return state.withLock { state in
-            let (kept, refused) = state.divide(batch)
+            let (kept, refused) = state.divide(batch, by: check)
             guard let kept else {
                 state.destroy(refused)
                 return (0, nil)
@@ -91,7 +89,7 @@ public final class DeadLetters: Sendable {
                 }
                 state.reported = [:]
                 state.destroy(refused)
-                if let oldest = batch.entries.map(\.arrival).min() { state.onBurial?(oldest) }
+                if let oldest = batch.entries.map(\.arrival).min() { onBurial?(oldest) }
                 return (0, nil)
             } catch {
                 // The file may have been moved away, or may be back the next time.
@@ -225,9 +223,6 @@ public final class DeadLetters: Sendable {
         }
     }
 
-    /// Sets the handler that gets the arrival of the oldest event of each burial.
-    public func onBurial(_ handler: @escaping @Sendable (Int64) -> Void) { state.withLock { $0.onBurial = handler } }
-
     /// Removes letters that are too old, so that the file no longer contains them. Returns their number, and the time at which the next
     /// letter is too old, in nanoseconds since 1970. `most` returns the maximum age of letters of a provider and a route.
     public func expire(_ most: (_ provider: String, _ route: String) -> Int64?) throws(SpoolFault) -> (events: Int, due: Int64?) {
@@ -269,7 +264,7 @@ extension DeadLetters.State {
     }
 
     /// Divides a batch into the events that may be kept and those that the second check refuses. Each part is nil if it has no event.
-    fileprivate func divide(_ batch: Batch) -> (kept: Batch?, refused: Batch?) {
+    fileprivate func divide(_ batch: Batch, by check: SecondCheck?) -> (kept: Batch?, refused: Batch?) {
         guard case .refused(let indices)? = check?.answer(batch) else { return (batch, nil) }
         let refused = batch.subset(indices)
         let left = Set(batch.entries.indices).subtracting(indices).sorted()

@@ -32,7 +32,7 @@ public final class GenerationFactory: Sendable {
 
     public init(
         names: RunNames, key: [UInt8], deadLetters: DeadLetters, clock: Clock, watchdog: Watchdog, seed: UInt64,
-        records: ConsentRecords? = nil, levels: RunNames = RunNames(), look: @escaping @Sendable () -> Void = {},
+        records: ConsentRecords? = nil, check: SecondCheck? = nil, levels: RunNames = RunNames(),
         news: @escaping @Sendable (Lane, Lane.News) -> Void
     ) {
         self.names = names
@@ -42,7 +42,7 @@ public final class GenerationFactory: Sendable {
         self.watchdog = watchdog
         self.records = records
         self.levels = levels
-        check = records.map { SecondCheck($0, levels: levels, look: look) }
+        self.check = check
         self.news = news
         state = Monitor(State(random: RandomSource(seed: seed)))
     }

@@ -5,8 +5,9 @@ internal import Delivery
 internal import Plans
 internal import Platform
 
-final class LetterRetention: Sendable {
-    private struct State {
+/// The time when the next letter is due, and the retention of providers and routes. Each burial is noted here.
+final class LetterSchedule: Sendable {
+    fileprivate struct State {
         /// The retention of providers and of routes by name, in nanoseconds. Removed providers and routes keep their last value.
         var providers: [String: Int64] = [:]
         var routes: [String: Int64] = [:]
@@ -16,19 +17,34 @@ final class LetterRetention: Sendable {
         var isOver = false
     }
 
+    fileprivate let state = Monitor(State())
+
+    /// Notes a burial. `arrival` is that of its oldest event, in nanoseconds since 1970.
+    func note(_ arrival: Int64) {
+        state.withLock { state in
+            guard let shortest = (Array(state.providers.values) + state.routes.values).min() else { return }
+            state.due = min(state.due ?? .max, arrival + shortest)
+        }
+        state.wake()
+    }
+}
+
+final class LetterRetention: Sendable {
     private let deadLetters: DeadLetters
     private let clock: Clock
     private let say: @Sendable (String) -> Void
-    private let state = Monitor(State())
+    private let schedule: LetterSchedule
+    private var state: Monitor<LetterSchedule.State> { schedule.state }
 
     /// The minimum time between two searches for expired letters, in nanoseconds.
     private static let pause: Int64 = 1_000_000_000
 
-    init(_ deadLetters: DeadLetters, clock: Clock, say: @escaping @Sendable (String) -> Void) {
+    /// The dead letters note each burial in the schedule.
+    init(_ deadLetters: DeadLetters, schedule: LetterSchedule, clock: Clock, say: @escaping @Sendable (String) -> Void) {
         self.deadLetters = deadLetters
+        self.schedule = schedule
         self.clock = clock
         self.say = say
-        deadLetters.onBurial { [weak self] arrival in self?.note(arrival) }
     }
 
     /// Applies the retention of this plan from now on. Letters that are too old are removed before this returns.
@@ -49,14 +65,6 @@ final class LetterRetention: Sendable {
 
     func end() {
         state.withLock { $0.isOver = true }
-        state.wake()
-    }
-
-    private func note(_ arrival: Int64) {
-        state.withLock { state in
-            guard let shortest = (Array(state.providers.values) + state.routes.values).min() else { return }
-            state.due = min(state.due ?? .max, arrival + shortest)
-        }
         state.wake()
     }
 

@@ -21,19 +21,22 @@ struct RunLanes: Sendable {
         say: @escaping @Sendable (String) -> Void
     ) {
         names = options.names ?? RunNames(plan.routes.map(\.name))
+        // Each block reports the time. The second check reports it too, since it needs the time even if no block comes in.
+        let check = options.registry.map { [clock = options.clock] registry in
+            SecondCheck(registry.records, levels: options.levels) { registry.note(time: clock.wall()) }
+        }
+        let schedule = LetterSchedule()
         deadLetters = DeadLetters(
-            path: options.deadLetters, cipher: options.cipher, levels: options.levels, clock: options.clock, warn: say)
-        retention = LetterRetention(deadLetters, clock: options.clock, say: say)
+            path: options.deadLetters, cipher: options.cipher, levels: options.levels, clock: options.clock, check: check,
+            onBurial: schedule.note, warn: say)
+        retention = LetterRetention(deadLetters, schedule: schedule, clock: options.clock, say: say)
         let openLanes = OpenLanes(stop: input.stop.wakeUp, inbox: input.inbox)
         let reporter = LaneReporter(
             deadLetters: options.deadLetters, say: say, storeGone: { [loss] in loss.report($0) }, laneClosed: openLanes.close)
         var random = RandomSource(seed: options.seed)
         factory = GenerationFactory(
             names: names, key: key, deadLetters: deadLetters, clock: options.clock, watchdog: options.watchdog, seed: random.next(),
-            records: options.registry?.records, levels: options.levels,
-            // Each block reports the time. The second check reports it too, since it needs the time even if no block comes in.
-            look: { [registry = options.registry, clock = options.clock] in registry?.note(time: clock.wall()) }, news: reporter.tell)
-        if let check = factory.check { deadLetters.guarded(by: check) }
+            records: options.registry?.records, check: check, levels: options.levels, news: reporter.tell)
         let (factory, providers) = (factory, plan.providers)
         let destinations = providers.indices.map { factory.destination(providers[$0], outlets[$0]) }
         // `names` gives the routes of the first plan these numbers.

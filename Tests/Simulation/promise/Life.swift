@@ -169,8 +169,7 @@ final class Life {
         options.clock = hands.clock
         registry = try Registry(LedgerFile(folder.path + "/" + LedgerFile.name, options: options)!)
         check = SecondCheck(registry.records, levels: levels)
-        deadLetters = DeadLetters(path: folder.path + "/" + DeadLetterFile.name, levels: levels, clock: hands.clock) { _ in }
-        deadLetters.guarded(by: check)
+        deadLetters = DeadLetters(path: folder.path + "/" + DeadLetterFile.name, levels: levels, clock: hands.clock, check: check) { _ in }
         steps = WithdrawalSteps(registry: registry, check: check, deadLetters: deadLetters, names: names, clock: hands.clock)
         gatehouse = PlanGate(plan, records: registry.records, levels: levels)
         check.adopt(gatehouse.ruleset.consent)
