@@ -1,4 +1,3 @@
-import Configuration
 import Editing
 import Events
 import Plans
