@@ -20,8 +20,9 @@ extension Duration {
     /// The whole duration in nanoseconds. Durations of more than 292 years are limited to that.
     public var nanoseconds: Int64 {
         let (seconds, fraction) = components
-        let (scaled, over) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        return over ? (seconds < 0 ? .min : .max) : scaled + fraction / 1_000_000_000
+        let (scaled, isOver) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, isOverWithFraction) = scaled.addingReportingOverflow(fraction / 1_000_000_000)
+        return isOver || isOverWithFraction ? (seconds < 0 ? .min : .max) : sum
     }
 }
 
