@@ -88,10 +88,19 @@ final class RoundChange: Changing {
     func change(_ value: ByteRun, slot: Int, event: ScannedEvent, into out: inout Replacements) -> ValueOutcome {
         guard let number = numberIn(value) else { return .drop }
         let steps = (number / step).rounded(.toNearestOrAwayFromZero)
+        let result = digits == 0 ? multiple(number) : steps * step
         // A Double does not represent larger results exactly, so the number stays as it is.
-        guard abs(steps) < 9e15, abs(steps * step) < 9e15 else { return .unchanged }
-        write(steps * step, &out)
+        guard abs(steps) < 9e15, abs(result) < 9e15 else { return .unchanged }
+        write(result, &out)
         return .put
+    }
+
+    /// Returns the nearest multiple of a step without digits after the decimal point. The quotient of a large number is not exact, and a
+    /// number below the middle of two multiples could seem to be in the middle. The remainder is exact, and so is its double.
+    private func multiple(_ number: Double) -> Double {
+        let remainder = number.magnitude.truncatingRemainder(dividingBy: step)
+        let below = number.magnitude - remainder
+        return remainder * 2 < step ? (number < 0 ? -below : below) : (number < 0 ? -below - step : below + step)
     }
 
     /// Writes the number with at most the digits of the step, without zeros at the end.
