@@ -9,20 +9,25 @@ public final class AppendFile: @unchecked Sendable {
     private let isRegular: Bool
 
     /// Opens the file, or creates it with mode 0600. An existing file must belong to this user, and all others lose access to it. A
-    /// symbolic link is refused, because its target may belong to anyone.
+    /// symbolic link is refused, because its target may belong to anyone. A FIFO needs a reader.
     public init(path: String) throws(SystemFault) {
         self.path = path
-        let number = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK, 0o600)
-        // Devices and FIFOs cannot be opened for reading too, or must not be.
-        let usable = number >= 0 ? number : open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW)
-        guard usable >= 0 else { throw SystemFault() }
-        descriptor = Descriptor(owning: usable)
         var status = stat()
-        guard fstat(usable, &status) == 0 else { throw SystemFault() }
+        let flags = O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK
+        var number = open(path, O_RDWR | O_CREAT | flags, 0o600)
+        // Some devices cannot be opened for reading too. A FIFO can be, but this process would be its reader: a full FIFO would never be
+        // emptied, and nothing would tell that its real reader has left.
+        if number < 0 || fstat(number, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO {
+            if number >= 0 { close(number) }
+            number = open(path, O_WRONLY | flags)
+        }
+        guard number >= 0 else { throw SystemFault() }
+        descriptor = Descriptor(owning: number)
+        guard fstat(number, &status) == 0 else { throw SystemFault() }
         isRegular = status.st_mode & S_IFMT == S_IFREG
         guard isRegular else { return }
         guard status.st_uid == geteuid() else { throw SystemFault(code: EPERM) }
-        if status.st_mode & 0o077 != 0, fchmod(usable, 0o600) != 0 { throw SystemFault() }
+        if status.st_mode & 0o077 != 0, fchmod(number, 0o600) != 0 { throw SystemFault() }
         try endLastLine(size: status.st_size)
     }
 
