@@ -85,7 +85,7 @@ public func fnv1a(_ bytes: some Sequence<UInt8>) -> UInt64 {
 }
 
 /// Replaces the file at this path with a file of these bytes, for its owner alone. Other processes always find the complete old file or the
-/// complete new one.
+/// complete new one. After a fault the old file is still there, and nothing of the new one is left.
 public func replaceFile(_ path: String, with bytes: [UInt8]) throws(SystemFault) {
     let draft = path + ".new"
     // A draft that a kill left, or that another user created, must not be written to.
@@ -93,6 +93,12 @@ public func replaceFile(_ path: String, with bytes: [UInt8]) throws(SystemFault)
     let number = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard number >= 0 else { throw SystemFault() }
     let descriptor = Descriptor(owning: number)
-    try bytes.withUnsafeBufferPointer { (bytes) throws(SystemFault) in try descriptor.write(UnsafeRawBufferPointer(bytes)) }
-    guard fsync(descriptor.number) == 0, rename(draft, path) == 0 else { throw SystemFault() }
+    do throws(SystemFault) {
+        try bytes.withUnsafeBufferPointer { (bytes) throws(SystemFault) in try descriptor.write(UnsafeRawBufferPointer(bytes)) }
+        guard fsync(descriptor.number) == 0, rename(draft, path) == 0 else { throw SystemFault() }
+    } catch {
+        // A part of the file would take space on a disk that is full.
+        unlink(draft)
+        throw error
+    }
 }
