@@ -9,6 +9,8 @@ struct FileSystem: Sendable {
     var open: @Sendable (_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 = { path, flags, mode in
         again { Glibc.open(path, flags, mode) }
     }
+    /// Returns nil and sets errno if it fails.
+    var status: @Sendable (_ descriptor: Int32) -> FileStatus? = { FileStatus(descriptor: $0) }
     var write: @Sendable (_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int = { StreamCalls.system.write($0, $1) }
     var wait: @Sendable (_ descriptor: Int32, _ milliseconds: Int32) -> Int = { StreamCalls.system.wait($0, $1) }
     var truncate: @Sendable (_ descriptor: Int32, _ size: Int) -> Int32 = { descriptor, size in again { ftruncate(descriptor, size) } }

@@ -184,7 +184,11 @@ final class Writer {
             let isFIFO = descriptor == -ENXIO && FileStatus(path: path)?.kind == .fifo
             throw FileFault(isFIFO ? "nobody reads the FIFO" : "cannot open", path: path, code: -descriptor)
         }
-        guard let status = FileStatus(descriptor: descriptor) else { throw FileFault("cannot look at", path: path, code: errno) }
+        guard let status = system.status(descriptor) else {
+            let fault = FileFault("cannot look at", path: path, code: errno)
+            Glibc.close(descriptor)
+            throw fault
+        }
         do throws(FileFault) {
             // Check again, since the entry may have changed before it was opened.
             let way = try way()

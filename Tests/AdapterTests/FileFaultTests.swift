@@ -52,6 +52,24 @@ struct FileFaultTests {
         file.close()
     }
 
+    @Test("a file whose status cannot be read is closed again")
+    func noStatus() throws {
+        let (reading, writing) = try makePipe()
+        let end = Descriptor(owning: reading)
+        var system = FileSystem.system
+        system.open = { _, _, _ in writing }
+        system.status = { _ in
+            errno = EIO
+            return nil
+        }
+        let file = try provider(settings, Ears(), system)
+        #expect(deliver(file, ["{}"]) == "retry 5: cannot look at '\(path)': Input/output error")
+        // The reading end of a pipe hangs up when its writing end is closed. A child that another test starts may still hold it for a moment.
+        var ready = pollfd(fd: end.number, events: Int16(POLLIN), revents: 0)
+        #expect(poll(&ready, 1, 30_000) == 1 && ready.revents & Int16(POLLHUP) != 0, "the descriptor is still open")
+        file.close()
+    }
+
     @Test("if a torn line cannot be cut off, whole lines count as delivered, and the torn one is repaired")
     func cannotCut() throws {
         var system = system(room: 5)
