@@ -9,11 +9,16 @@ public struct Instant: Hashable, Comparable, Sendable {
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
     public static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
+    /// The first or the last instant if the sum is beyond it.
     public static func + (a: Instant, b: Duration) -> Instant {
         let (sum, over) = a.nanoseconds.addingReportingOverflow(b.nanoseconds)
-        return Instant(nanoseconds: over ? .max : sum)
+        return Instant(nanoseconds: over ? (b < .zero ? .min : .max) : sum)
     }
-    public static func - (a: Instant, b: Instant) -> Duration { .nanoseconds(a.nanoseconds - b.nanoseconds) }
+    /// The exact difference, also if its nanoseconds need more than 64 bits.
+    public static func - (a: Instant, b: Instant) -> Duration {
+        let (difference, over) = a.nanoseconds.subtractingReportingOverflow(b.nanoseconds)
+        return over ? .nanoseconds(a.nanoseconds) - .nanoseconds(b.nanoseconds) : .nanoseconds(difference)
+    }
 }
 
 extension Duration {
