@@ -33,6 +33,20 @@ struct LineBudgetTests {
         #expect(take(Instant(nanoseconds: .max)) == .leftOut(isFirst: true))
     }
 
+    @Test("without lines per second reports nothing after its burst")
+    func burstOnly() {
+        var budget = LineBudget(burst: 1, perSecond: 0)
+        func take(_ now: Instant) -> LineBudget.Verdict { budget.take(at: now) }
+        func leavesOut(_ now: Instant) -> Bool { budget.leavesOut(5, at: now) }
+        #expect(take(second(0)) == .said(leftOut: 0))
+        #expect(take(second(1)) == .leftOut(isFirst: true))
+        #expect(take(second(1000)) == .leftOut(isFirst: false))
+        #expect(leavesOut(second(1_000_000)))
+        #expect(take(Instant(nanoseconds: .max)) == .leftOut(isFirst: false))
+        let left = budget.takeLeftOut()
+        #expect(left == 8)
+    }
+
     @Test("counts many lines in one step, but only while lines are left out")
     func many() {
         var budget = LineBudget(burst: 1, perSecond: 1)

@@ -31,8 +31,7 @@ public struct LineBudget: Sendable {
         fill(at: now)
         // After the credit was used up, it must first grow to the lines of one second. So lines appear together, and not one by one between
         // reports of lines that were left out.
-        let least = leftOut > 0 ? Int64(min(perSecond, burst)) : 1
-        guard credit >= least * LineBudget.second else {
+        guard credit >= (isLeavingOut ? refill : LineBudget.second) else {
             leftOut += 1
             return .leftOut(isFirst: leftOut == 1)
         }
@@ -49,10 +48,13 @@ public struct LineBudget: Sendable {
         guard isLeavingOut else { return false }
         assert(lines >= 0, "a negative number of lines is left out")
         fill(at: now)
-        guard credit < Int64(min(perSecond, burst)) * LineBudget.second else { return false }
+        guard credit < refill else { return false }
         leftOut += lines
         return true
     }
+
+    /// The credit at which lines are reported again: the lines of one second, but at least one line and at most a burst.
+    private var refill: Int64 { Int64(max(1, min(perSecond, burst))) * LineBudget.second }
 
     /// Returns the number of lines that were left out and not reported yet, and resets it.
     public mutating func takeLeftOut() -> Int {
