@@ -1,6 +1,7 @@
 // The schema of routes.json, and the files for another validator. Scripts/schema.sh has the files written, and Tests/Schema/validate.py
 // checks the schema against them.
 
+import Events
 import Foundation
 import Testing
 
@@ -53,6 +54,18 @@ struct SchemaTests {
         #expect(shown(delivery?["batch"]?["properties"]?["wait"]) == #""1s""#)
         #expect(shown(delivery?["queue"]?["properties"]?["full"]) == #""block""#)
         #expect(shown(delivery?["ordered"]) == "false")
+        /// Returns the first member of this name in the schemas of objects.
+        func member(_ name: String, in node: Node) -> Node? {
+            if let member = node["properties"]?[name] { return member }
+            for child in (node.entries?.map(\.node) ?? []) + (node.items ?? []) {
+                if let found = member(name, in: child) { return found }
+            }
+            return nil
+        }
+        let session = member("session", in: root)?["properties"]
+        let plan = SessionPlan(by: Path(keys: ["a"]))
+        #expect(shown(session?["by"]) == nil && shown(session?["idle"]) != nil && shown(session?["as"]) == "\"\(plan.place)\"")
+        #expect(shown(session?["most"]) == "\(plan.most)")
     }
 
     @Test("a file that writes every default of the schema has the same plan as one that leaves them out")
@@ -77,6 +90,41 @@ struct SchemaTests {
         let full = try read(file("\"limits\":\(limits),", ",\"delivery\":\(onDisk)"))
         #expect("\(plain.limits)" == "\(full.limits)")
         #expect("\(plain.providers[0].delivery)" == "\(full.providers[0].delivery)")
+    }
+
+    @Test("the default of each basic form is shown as the file would write it, and none for a required member or an invalid value")
+    func basicDefaults() throws {
+        let form = Form<Defaults>.object(
+            Defaults(),
+            [
+                Member("word", Forms.choice(Defaults.Word.self), "a", into: \.word), Member("flag", Forms.boolean, "a", into: \.flag),
+                Member("count", Forms.integer(0...9), "a", into: \.count), Member("none", Forms.integer(1...9), "a", into: \.none),
+                Member("share", Forms.number(0...1), "a", into: \.share), Member("size", Forms.size(1...(1 << 40)), "a", into: \.size),
+                Member("time", Forms.time(0...100_000), "a", into: \.time), Member("path", Forms.path, "a", into: \.path),
+                Member("unset", Forms.integer(0...9), "a", into: \.unset),
+                Member("needed", Forms.integer(0...9), required: true, "a", into: \.count),
+            ])
+        let (root, _) = try Outline.read(Source(Array(form.schema.utf8)), resolving: nil)
+        let shown = root["properties"]?.entries?.map { "\($0.key.name) \($0.node["default"].map(Reading.shown) ?? "-")" }
+        #expect(
+            shown == [
+                #"word "drop_oldest""#, "flag true", "count 3", "none -", "share 0.25", #"size "16MB""#, #"time "1500ms""#, #"path "a.b""#,
+                "unset -", "needed -",
+            ])
+    }
+
+    private struct Defaults: Sendable {
+        enum Word: String, CaseIterable, Sendable { case dropOldest = "drop_oldest" }
+        var word = Word.dropOldest
+        var flag = true
+        var count = 3
+        /// A value that the form does not accept: it means that there is none.
+        var none = 0
+        var share = 0.25
+        var size = 16_000_000
+        var time = Duration.milliseconds(1500)
+        var path = Path(keys: ["a", "b"])
+        var unset: Int?
     }
 
     @Test("the corpus for the validator is written", .enabled(if: SchemaTests.corpusFile != nil))

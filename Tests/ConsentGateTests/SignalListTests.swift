@@ -76,7 +76,7 @@ private func event(_ member: ConsentMember, _ value: String) -> String {
             #"{"analytics":1}"#, #"{"ad_storage":"granted"}"#, #"{"ad_storage":"x"}"#, #""DBABT~1YNN""#,
             "\"\(String(repeating: "C", count: 90))\"",
         ]
-        for _ in 0..<300 {
+        for _ in 0..<60 {
             let line = event(member, values.randomElement(using: &chance)!)
             let finding = bench.findings(line)[0]
             #expect((finding.verdict == .denied(.broken)) == (finding.gate?.signals.contains(where: \.isBroken) ?? false), "\(line)")
@@ -89,7 +89,10 @@ private func event(_ member: ConsentMember, _ value: String) -> String {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let text = try String(contentsOf: root.appendingPathComponent("docs/consent.md"), encoding: .utf8)
         for member in ConsentMember.all {
-            #expect(text.contains(member.path.keys.last!), "\(member.path)")
+            // The members of `consentManagement` are in the row of that object, and `consent` is only a part of the names of its members.
+            let isInner = member.path.description.hasPrefix("context.consentManagement.")
+            let name = isInner ? member.path.keys.last! : member.path.description
+            #expect(text.contains("`\(name)`") || member.isContainer && text.contains("`\(name)."), "\(member.path)")
         }
     }
 }

@@ -21,6 +21,7 @@ struct LetterRetentionTests {
         let said = Monitor<[String]>([])
         let letters: DeadLetters
         let retention: LetterRetention
+        let schedule: LetterSchedule
         private let wall = Monitor<Int64>(1000 * LetterRetentionTests.second)
 
         init() {
@@ -31,7 +32,7 @@ struct LetterRetentionTests {
             }
             // Waits use the real monotonic clock, and the test wakes the thread by a burial.
             let clock = Clock(now: Clock.system.now, wall: { wall.withLock { $0 } })
-            let schedule = LetterSchedule()
+            schedule = LetterSchedule()
             letters = DeadLetters(path: folder + "/dead-letters.sqlite", clock: clock, onBurial: schedule.note, warn: say)
             retention = LetterRetention(letters, schedule: schedule, clock: clock, say: say)
         }
@@ -42,7 +43,7 @@ struct LetterRetentionTests {
             try? FileManager.default.removeItem(atPath: folder)
         }
 
-        func set(_ seconds: Int64) { wall.withLock { $0 = seconds * LetterRetentionTests.second } }
+        func set(_ seconds: Double) { wall.withLock { $0 = Int64(seconds * Double(LetterRetentionTests.second)) } }
 
         func bury(_ event: String, provider: String = "p", route: String = "r", arrival: Int64) {
             var parcel = Parcel()
@@ -141,6 +142,24 @@ struct LetterRetentionTests {
         #expect(stand.said.withLock { $0.allSatisfy { $0.hasSuffix("retention allows: 1") } })
     }
 
+    @Test("searches at the time of the next letter, of whichever burial, and again a second after a search at the earliest")
+    func schedule() {
+        let stand = Stand()
+        func due() -> Double? { stand.schedule.due.map { Double($0) / Double(LetterRetentionTests.second) } }
+        stand.bury("before the first plan", arrival: 990)
+        #expect(due() == nil)
+        stand.retention.adopt(plan([("p", .seconds(100)), ("q", .seconds(40))], [("r", nil), ("quick", .seconds(70))]))
+        #expect(due() == 1090)
+        stand.bury("later", arrival: 1060)
+        #expect(due() == 1090, "a later letter does not delay the search")
+        stand.bury("earlier", provider: "q", arrival: 1010)
+        #expect(due() == 1050, "the shortest time of all, since a search is harmless")
+        stand.set(1089.5)
+        stand.retention.adopt(plan([("p", .seconds(100)), ("q", .seconds(40))]))
+        #expect(stand.left == ["before the first plan", "later"])
+        #expect(due() == 1090.5, "at the earliest a second after this search")
+    }
+
     @Test("reports letters that it cannot remove, keeps them, and removes them when it can")
     func fails() throws {
         let stand = Stand()
@@ -157,6 +176,7 @@ struct LetterRetentionTests {
         #expect(
             said.count == 1 && said[0].hasPrefix("dead letters that may be older than retention allows are not removed yet: \(path)"),
             "\(said)")
+        #expect(stand.schedule.due == 1060 * LetterRetentionTests.second, "it tries again in a minute")
         try FileManager.default.removeItem(atPath: path)
         for end in ["", "-wal", "-shm"] { rename(path + ".aside" + end, path + end) }
         rename(witness + ".aside", witness)

@@ -1,8 +1,8 @@
-// The consent records of all subjects, in memory, for the gate. A lookup is one probe of a table for each id. It takes no lock and does not
-// wait for a writer. There are many subjects, and few different terms: a table holds a number for each subject, and each list of terms is
-// stored once.
+// The consent records of all subjects, in memory, for the gate. A lookup takes no lock and does not wait for a writer. There are many
+// subjects, and few different terms: a table holds a number for each subject, and each list of terms is stored once.
 //
-// A table never moves. When it is full, another one of twice its size is added. A subject stays in the table that it was put into.
+// A table never moves. When it is full, another one of twice its size is added. A subject stays in the table that it was put into. So a
+// lookup looks into the tables one after the other, the largest first. Most subjects are in that one.
 
 public import Admission
 internal import CPlatform

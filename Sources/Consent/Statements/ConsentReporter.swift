@@ -1,5 +1,5 @@
 // Tells the operator why the consent records do not count, and which consent signals are broken. It reports each change of the ledger's
-// state, and each broken member once. A message gives the remedy and never a value.
+// state, and each broken member once. A message never shows a value of an event.
 
 public import ConsentGate
 public import Ledger

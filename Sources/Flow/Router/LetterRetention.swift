@@ -19,6 +19,9 @@ final class LetterSchedule: Sendable {
 
     fileprivate let state = Monitor(State())
 
+    /// The time when the next letter is due, in nanoseconds since 1970. It is nil if no letter will be due.
+    var due: Int64? { state.withLock { $0.due } }
+
     /// Notes a burial. `arrival` is that of its oldest event, in nanoseconds since 1970.
     func note(_ arrival: Int64) {
         state.withLock { state in

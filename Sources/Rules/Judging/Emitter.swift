@@ -1,6 +1,6 @@
 // Makes emitted events from originals. An emitted event is the original without its properties, with the rule's members in place of its
-// own. It has a mark, so that no rule ever emits another event for it. Its id is computed from the original's id. It keeps the original's
-// context, and with it the consent. Routes judge it like any other event.
+// own. It has a mark, so that no rule ever emits another event for it. If the original has an id, the id of the event is computed from it.
+// It keeps the original's context, and with it the consent. Routes judge it like any other event.
 
 internal import Editing
 internal import Events

@@ -1,4 +1,5 @@
-// The part of the judge that tries an event: it gives the same verdicts as `judge`, but appends nothing and remembers nothing.
+// The part of the judge that tries an event: it gives the same verdicts as `judge` gives to an event that came without a key, but appends
+// nothing and remembers nothing.
 
 internal import Editing
 public import Events

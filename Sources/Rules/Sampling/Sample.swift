@@ -1,5 +1,5 @@
-// Sampling by a hash of one member. It promises that a user is in or out as a whole, on every machine and in every run, and that the 5 %
-// sample lies inside the 10 % sample. Every kind of rate is compared with the same hash.
+// Sampling by a hash of one member. It promises that at one rate all events with the same value of the member are in or out together, on
+// every machine and in every run, and that the 5 % sample lies inside the 10 % sample. Every kind of rate is compared with the same hash.
 
 public import Events
 public import Matching

@@ -1,5 +1,6 @@
-// The time that a state has reached. Blocks that are judged in parallel ask slightly out of order, and clocks are set. It promises that
-// neither gives a state the same time twice, nor stops its time.
+// The time that a state has reached. Blocks that are judged in parallel ask slightly out of order, and clocks are set. It promises that a
+// block that was overtaken by up to a second gives a state no time twice, and that a clock that is set back stops its time for a second at
+// most.
 
 struct Timeline: Sendable, Equatable {
     /// The most microseconds by which a time lies behind the latest one if its block was overtaken. If a time lies further behind, the

@@ -1,6 +1,7 @@
 // Collects what the signals of one event state, as levels and sets of purposes of the plan. The strictest signal holds: a level is an upper
 // limit, a granting signal removes the purposes that it does not grant, and a refusal removes a purpose from every result. A broken signal
-// breaks the whole event. It never grants what no signal of the event grants, and allocates nothing for an event.
+// breaks the whole event. If no signal grants anything, `granted` has all purposes, and `statesLevel`, `statesPurposes` and
+// `covered` say that nothing was stated. It allocates nothing for an event.
 
 internal import Admission
 internal import Events
