@@ -82,7 +82,8 @@ let package = Package(
             dependencies: [
                 "ConsentCommands", "InspectCommands", "Startup", "Terminal", "Router", "Replaying", "Listener", "Sending", "Control",
                 "Ingest",
-                "PluginHost", "Delivery", "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles", "Withdrawal", "Holding", "Workers",
+                "PluginHost", "Delivery", "Queueing", "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles", "Withdrawal", "Holding",
+                "Workers",
                 "Ledger", "ConsentGate", "Admission", "Judging", "Configuration", "Plans", "Document", "Expressions", "Events", "Platform",
                 "CPlatform",
             ],
@@ -99,7 +100,7 @@ let package = Package(
         module(
             "InspectCommands", in: "Command",
             [
-                "Startup", "Terminal", "Router", "Explaining", "Listener", "Control", "Generations", "Workers", "Delivery", "Holding",
+                "Startup", "Terminal", "Router", "Explaining", "Listener", "Control", "Generations", "Workers", "Queueing", "Holding",
                 "Spool", "HeldEventStore", "StateFiles", "PluginHost", "Ledger", "Judging", "Admission", "Editing", "Configuration",
                 "Plans",
                 "Document", "Expressions", "Events", "Platform",
@@ -116,7 +117,8 @@ let package = Package(
         module(
             "Router", in: "Flow",
             [
-                "Statements", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "Delivery", "Ledger", "Spool", "StateFiles",
+                "Statements", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "Delivery", "Queueing", "Ledger", "Spool",
+                "StateFiles",
                 "Admission", "ConsentGate", "Judging", "Plans", "Events", "Platform",
             ]),
         // Writes the consent statements in the events to the ledger.
@@ -125,12 +127,13 @@ let package = Package(
             ["Workers", "Ledger", "Judging", "Admission", "ConsentGate", "Events", "Platform"]),
         // Carries out withdrawals of consent, and finishes their receipts.
         module(
-            "Withdrawal", in: "Consent", ["Holding", "Delivery", "Ledger", "Admission", "ConsentGate", "Platform"]),
+            "Withdrawal", in: "Consent", ["Holding", "Delivery", "Queueing", "Ledger", "Admission", "ConsentGate", "Platform"]),
         // Events that wait for their subjects' consent.
         module(
             "Holding", in: "Consent",
             [
-                "Generations", "Workers", "Delivery", "HeldEventStore", "StateFiles", "Ledger", "Judging", "Admission", "ConsentGate",
+                "Generations", "Workers", "Delivery", "Queueing", "HeldEventStore", "StateFiles", "Ledger", "Judging", "Admission",
+                "ConsentGate",
                 "Plans",
                 "Events", "Platform",
             ]),
@@ -138,7 +141,7 @@ let package = Package(
         module(
             "Generations", in: "Flow",
             [
-                "Workers", "Ingest", "Delivery", "Judging", "Admission", "ConsentGate", "Plans", "Platform",
+                "Workers", "Ingest", "Delivery", "Queueing", "Judging", "Admission", "ConsentGate", "Plans", "Platform",
             ]),
         // Explains the verdict of each route for an event.
         module(
@@ -152,7 +155,8 @@ let package = Package(
         module(
             "Replaying", in: "Inspect",
             [
-                "Workers", "Delivery", "Judging", "DeadLetterStore", "Ledger", "Admission", "ConsentGate", "Plans", "Expressions",
+                "Workers", "Delivery", "Queueing", "Judging", "DeadLetterStore", "Ledger", "Admission", "ConsentGate", "Plans",
+                "Expressions",
                 "Events", "Platform",
             ]),
         module("Control", in: "Inspect", ["Platform"]),
@@ -164,10 +168,15 @@ let package = Package(
         module("Ingest", in: "Flow", ["Plans", "Events", "Platform", "CPlatform"]),
         module(
             "PluginHost", in: "Flow",
-            ["Delivery", "Admission", "Configuration", "Plans", "Document", "Platform", "CPlatform", "CExit", "CSwitchyardPlugin"]),
+            [
+                "Delivery", "Queueing", "Admission", "Configuration", "Plans", "Document", "Platform", "CPlatform", "CExit",
+                "CSwitchyardPlugin",
+            ]),
         module(
             "Delivery", in: "Flow",
-            ["Spool", "DeadLetterStore", "StateFiles", "Admission", "ConsentGate", "Plans", "Events", "Platform"]),
+            ["Queueing", "Spool", "DeadLetterStore", "StateFiles", "Admission", "ConsentGate", "Plans", "Platform"]),
+        // The queue of a lane as a value: it decides what waits, what leaves next and what becomes of it.
+        module("Queueing", in: "Flow", ["Spool", "Admission", "ConsentGate", "Plans", "Events", "Platform"]),
         // What a router stores in its state folder: the queue of a lane, held events and dead letters.
         module("Spool", in: "Flow", ["StateFiles", "Admission", "ConsentGate", "Events", "Database", "Platform"]),
         module("HeldEventStore", in: "Flow", ["StateFiles", "Admission", "Database", "Platform"]),
@@ -289,7 +298,7 @@ let package = Package(
         tests(
             "DeliveryTests",
             [
-                "Delivery", "Spool", "Database", "TestSupport", "Admission", "ConsentGate", "Judging", "Plans", "Events",
+                "Delivery", "Queueing", "Spool", "Database", "TestSupport", "Admission", "ConsentGate", "Judging", "Plans", "Events",
                 "Platform",
             ]),
         tests("ListenerTests", ["Listener", "Ingest", "TestSupport", "Plans", "Dialects", "Events", "Platform"]),
@@ -303,7 +312,8 @@ let package = Package(
         tests("InspectCommandsTests", ["InspectCommands", "Judging", "Platform"]),
         // The tests compile the modules, with only the header.
         tests(
-            "PluginHostTests", ["PluginHost", "Delivery", "TestSupport", "Admission", "Plans", "Document", "Events", "Platform"],
+            "PluginHostTests",
+            ["PluginHost", "Delivery", "Queueing", "TestSupport", "Admission", "Plans", "Document", "Events", "Platform"],
             exclude: ["Modules"]),
         // Every adapter defines the symbol that a module exports. In the tests, which link several adapters, the linker uses the first one.
         .testTarget(
@@ -314,7 +324,7 @@ let package = Package(
         // This is a program, so that the author of any adapter can check a built module with the contract.
         .executableTarget(
             name: "switchyard-contract",
-            dependencies: ["PluginHost", "Delivery", "Configuration", "Plans", "Document", "Platform", "CPlatform"],
+            dependencies: ["PluginHost", "Queueing", "Configuration", "Plans", "Document", "Platform", "CPlatform"],
             path: "Tests/Contract",
             exclude: ["bad.c", "bad.json", "scripted.json", "server.py"], swiftSettings: strict),
         // This is a program, because it reads the cases of the specification from a folder of the user.
@@ -323,13 +333,14 @@ let package = Package(
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
             "GenerationsTests",
-            ["Generations", "Router", "Delivery", "Ingest", "Admission", "Plans", "Events", "Platform"]),
+            ["Generations", "Router", "Delivery", "Queueing", "Ingest", "Admission", "Plans", "Events", "Platform"]),
         tests(
             "RouterTests",
             [
                 "Seeded",
                 "Router", "Replaying", "Statements", "Withdrawal", "Holding", "Generations", "Workers", "TestSupport", "FaultyFiles",
-                "Ledger", "Spool", "HeldEventStore", "DeadLetterStore", "Ingest", "Delivery", "Admission", "ConsentGate", "Judging",
+                "Ledger", "Spool", "HeldEventStore", "DeadLetterStore", "Ingest", "Delivery", "Queueing", "Admission", "ConsentGate",
+                "Judging",
                 "Plans", "Editing", "Events", "Platform",
             ]),
         tests("EndToEndTests", ["Seeded", "TestSupport", "CSQLite"]),
@@ -357,7 +368,7 @@ case "checks":
         program(
             "fuzz", in: "Fuzz",
             [
-                "Models", "Seeded", "Events", "Platform", "Dialects", "Configuration", "Plans", "Editing", "Ingest", "Listener", "Delivery",
+                "Models", "Seeded", "Events", "Platform", "Dialects", "Configuration", "Plans", "Editing", "Ingest", "Listener", "Queueing",
                 "PluginHost",
                 "Exec",
                 "PluginKit", "Redaction", "Signals", "Expressions", "Admission", "CCrypto", "COracle",
@@ -365,11 +376,12 @@ case "checks":
         program("fuzz-expressions", in: "Fuzz", ["Seeded", "Expressions", "Events"]),
         .target(name: "Seeds", dependencies: ["Platform"], path: "Tests/Simulation/Seeds", swiftSettings: strict),
         program(
-            "simulate", in: "Tests/Simulation", ["Seeds", "Delivery", "Spool", "Admission", "Plans", "Platform"], strict),
+            "simulate", in: "Tests/Simulation", ["Seeds", "Queueing", "Spool", "Admission", "Plans", "Platform"], strict),
         program(
             "promise", in: "Tests/Simulation",
             [
-                "Seeds", "Withdrawal", "Delivery", "Ledger", "Spool", "DeadLetterStore", "StateFiles", "Admission", "ConsentGate",
+                "Seeds", "Withdrawal", "Delivery", "Queueing", "Ledger", "Spool", "DeadLetterStore", "StateFiles", "Admission",
+                "ConsentGate",
                 "Judging",
                 "Configuration", "Plans", "Events", "Platform",
             ], strict),

@@ -2,7 +2,7 @@
 // is ignored. A frame of the module is read as the same frame after it is written again. Its indices are within the batch, and its text
 // cannot move a cursor.
 
-import Delivery
+import Queueing
 import Seeded
 
 @testable import PluginHost

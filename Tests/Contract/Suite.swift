@@ -1,11 +1,11 @@
 // The checks, which run in the child process. Each check is announced before it runs, so that the overseer knows which one never ended.
 
-import Delivery
 import Foundation
 import Glibc
 import Plans
 import Platform
 import PluginHost
+import Queueing
 
 struct Broken: Error, CustomStringConvertible {
     let description: String

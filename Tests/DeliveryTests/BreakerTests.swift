@@ -1,7 +1,7 @@
 import Plans
 import Testing
 
-@testable import Delivery
+@testable import Queueing
 
 @Suite("A breaker")
 struct BreakerTests {

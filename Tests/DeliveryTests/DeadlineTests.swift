@@ -2,7 +2,7 @@ import Plans
 import Platform
 import Testing
 
-@testable import Delivery
+@testable import Queueing
 
 @Suite("The deadline of a delivery")
 struct DeadlineTests {

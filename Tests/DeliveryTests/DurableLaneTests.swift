@@ -6,6 +6,7 @@ import Testing
 
 @testable import Admission
 @testable import Delivery
+@testable import Queueing
 
 /// A provider that keeps what it gets. If it is holding, it gives no answers.
 private final class Sink: Provider, Sendable {

@@ -5,7 +5,7 @@ import Platform
 import Spool
 import Testing
 
-@testable import Delivery
+@testable import Queueing
 
 extension DurableStateTests {
     @Test("acknowledges nothing on a full disk, reports this once, and still removes delivered events to free space")

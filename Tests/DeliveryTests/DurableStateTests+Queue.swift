@@ -3,7 +3,7 @@
 import Plans
 import Testing
 
-@testable import Delivery
+@testable import Queueing
 
 extension DurableStateTests {
     @Test("makes events wait for disk space, or drops them with drop_newest", arguments: [DeliveryPlan.Queue.Full.block, .dropNewest])

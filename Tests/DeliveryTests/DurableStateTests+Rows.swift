@@ -6,7 +6,7 @@ import Spool
 import Testing
 
 @testable import Admission
-@testable import Delivery
+@testable import Queueing
 
 extension DurableStateTests {
     @Test("names the place of each event that is left of a rewritten row, also after a rewrite that failed")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Admission
 @testable import ConsentGate
-@testable import Delivery
+@testable import Queueing
 
 func durablePlan(
     events: Int = 2, memory: Int = 1000, disk: Int = 100_000, full: DeliveryPlan.Queue.Full = .block

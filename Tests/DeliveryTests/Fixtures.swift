@@ -9,6 +9,7 @@ import Testing
 @testable import ConsentGate
 @testable import Delivery
 @testable import Events
+@testable import Queueing
 
 /// Returns a parcel of these events, as the gate would fill it.
 func parcel(_ events: [String], route: UInt16 = 0, immediate: Bool = false, level: UInt8 = EntryLevel.none, arrival: Int64 = 5)

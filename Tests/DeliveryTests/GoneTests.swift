@@ -6,7 +6,7 @@ import Spool
 import Testing
 
 @testable import Admission
-@testable import Delivery
+@testable import Queueing
 
 private let removed = SpoolFault.removed("spool-out.sqlite")
 

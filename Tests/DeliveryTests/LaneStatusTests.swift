@@ -2,7 +2,7 @@ import Plans
 import Platform
 import Testing
 
-@testable import Delivery
+@testable import Queueing
 
 extension Bench {
     func status(at time: Int64) -> LaneStatus { state.status(at: instant(time)) }

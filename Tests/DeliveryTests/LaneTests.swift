@@ -6,6 +6,7 @@ import Testing
 
 @testable import Admission
 @testable import Delivery
+@testable import Queueing
 
 /// A provider that a test controls.
 private final class Puppet: Provider, @unchecked Sendable {

@@ -10,6 +10,7 @@ import Testing
 
 @testable import Admission
 @testable import Delivery
+@testable import Queueing
 
 private let refused = BatchOutcome(.rejected(Answer("no")))
 

@@ -5,7 +5,7 @@ import Platform
 import Spool
 import Testing
 
-@testable import Delivery
+@testable import Queueing
 
 @Suite("A lane takes an outcome apart")
 struct MixedOutcomeTests {

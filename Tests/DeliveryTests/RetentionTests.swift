@@ -6,7 +6,7 @@ import Spool
 import Testing
 
 @testable import ConsentGate
-@testable import Delivery
+@testable import Queueing
 
 @Suite("Retention") struct RetentionTests {
     private func plan(_ most: Duration?, disk: Bool = false) -> DeliveryPlan {

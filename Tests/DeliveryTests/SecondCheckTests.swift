@@ -8,6 +8,7 @@ import Testing
 @testable import ConsentGate
 @testable import Delivery
 @testable import Judging
+@testable import Queueing
 
 /// Two routes, for analytics and for operations, and a lane in which the events of subjects wait.
 private final class Yard {

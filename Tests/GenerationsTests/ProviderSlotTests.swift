@@ -5,6 +5,7 @@ import Glibc
 import Judging
 import Plans
 import Platform
+import Queueing
 import Testing
 
 @testable import Generations

@@ -4,6 +4,7 @@ import Foundation
 import Plans
 import Platform
 import PluginHost
+import Queueing
 import TestSupport
 import Testing
 

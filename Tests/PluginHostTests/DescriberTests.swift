@@ -1,7 +1,7 @@
-import Delivery
 import Foundation
 import Plans
 import Platform
+import Queueing
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
-import Delivery
 import Platform
+import Queueing
 import Testing
 
 @testable import PluginHost

@@ -1,8 +1,8 @@
-import Delivery
 import Document
 import Foundation
 import Plans
 import Platform
+import Queueing
 import Testing
 
 @testable import PluginHost

@@ -1,8 +1,8 @@
 import Admission
-import Delivery
 import Plans
 import Platform
 import PluginHost
+import Queueing
 import Testing
 
 @Suite("An instance of a module", .timeLimit(.minutes(20)))

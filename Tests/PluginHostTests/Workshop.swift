@@ -1,12 +1,12 @@
 // Gives each test a folder of its own, and compiles modules from C into it against the plugin header alone.
 
-import Delivery
 import Document
 import Events
 import Foundation
 import Plans
 import Platform
 import PluginHost
+import Queueing
 import TestSupport
 import Testing
 

@@ -5,6 +5,7 @@ import Events
 import Glibc
 import Plans
 import Platform
+import Queueing
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@
 import Admission
 import Delivery
 import Platform
+import Queueing
 import Testing
 
 @testable import Router

@@ -8,6 +8,7 @@ import HeldEventStore
 import Judging
 import Plans
 import Platform
+import Queueing
 import Spool
 import TestSupport
 import Testing

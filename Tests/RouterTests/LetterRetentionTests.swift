@@ -3,6 +3,7 @@
 import Foundation
 import Plans
 import Platform
+import Queueing
 import Spool
 import TestSupport
 import Testing

@@ -7,6 +7,7 @@ import Generations
 import Judging
 import Plans
 import Platform
+import Queueing
 import Router
 import Testing
 

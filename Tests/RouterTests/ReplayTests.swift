@@ -6,6 +6,7 @@ import Foundation
 import Ledger
 import Plans
 import Platform
+import Queueing
 import Testing
 
 @testable import Admission

@@ -6,6 +6,7 @@ import Glibc
 import Judging
 import Plans
 import Platform
+import Queueing
 import Router
 import TestSupport
 import Testing

@@ -4,6 +4,7 @@ import Admission
 import Delivery
 import Glibc
 import Platform
+import Queueing
 import Testing
 
 @testable import Router

@@ -13,6 +13,7 @@ import Testing
 @testable import Delivery
 @testable import Events
 @testable import Holding
+@testable import Queueing
 @testable import Router
 
 /// A spool that stores nothing until the test releases it, or that always fails.

@@ -6,6 +6,7 @@ import Glibc
 import Ingest
 import Plans
 import Platform
+import Queueing
 import TestSupport
 import Testing
 import Workers

@@ -7,6 +7,7 @@ internal import Generations
 internal import HeldEventStore
 internal import Judging
 internal import Platform
+internal import Queueing
 
 extension HeldStore {
     /// Takes steps until the index says that it ends.

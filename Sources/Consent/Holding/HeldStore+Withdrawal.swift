@@ -3,11 +3,11 @@
 
 internal import Admission
 public import ConsentGate
-public import Delivery
 public import Generations
 internal import HeldEventStore
 public import Judging
 public import Platform
+public import Queueing
 
 extension HeldStore {
     /// Begins a withdrawal. Until `endWithdrawal` nothing is released, so that the withdrawal can count what it destroyed.

@@ -6,6 +6,7 @@ public import ConsentGate
 public import Delivery
 public import Ledger
 public import Platform
+public import Queueing
 
 public struct WithdrawalSteps: Sendable {
     public let registry: Registry

@@ -8,6 +8,7 @@ public import Delivery
 public import Holding
 public import Ledger
 public import Platform
+internal import Queueing
 
 public final class Withdrawals: Sendable {
     fileprivate struct State {

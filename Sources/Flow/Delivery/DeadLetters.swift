@@ -5,6 +5,7 @@ public import Admission
 public import ConsentGate
 internal import DeadLetterStore
 public import Platform
+public import Queueing
 public import Spool
 public import StateFiles
 

@@ -21,6 +21,7 @@
 internal import Admission
 internal import ConsentGate
 internal import Platform
+internal import Queueing
 
 extension Lane {
     /// The number of times that a thread asks without the lock, for one act or one batch.
@@ -68,5 +69,14 @@ extension Lane {
             state.carryingOut += effects.isEmpty ? 0 : 1
             return effects
         }
+    }
+}
+
+extension ConsentAnswers {
+    /// Asks the check about these batches. Answers of an older version are forgotten.
+    mutating func ask(_ check: SecondCheck, about batches: [Batch]) {
+        // The version is read first. A change that comes during the check then has a later version, and the answers count as stale.
+        begin(at: check.version)
+        for batch in batches { note(check.answer(batch), of: batch) }
     }
 }

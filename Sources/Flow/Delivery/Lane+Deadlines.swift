@@ -3,6 +3,7 @@
 
 internal import Plans
 internal import Platform
+internal import Queueing
 
 extension Lane {
     /// Starts the thread if the plan has a deadline and the thread does not run.

@@ -3,6 +3,7 @@
 internal import Admission
 internal import ConsentGate
 internal import Platform
+internal import Queueing
 
 extension Lane {
     /// Delivers batches until the lane has ended.

@@ -2,6 +2,7 @@
 
 internal import Admission
 internal import Platform
+internal import Queueing
 internal import Spool
 
 extension Lane {

@@ -3,6 +3,7 @@
 internal import Admission
 internal import ConsentGate
 internal import Platform
+internal import Queueing
 internal import Spool
 
 extension Lane {

@@ -7,6 +7,7 @@ public import Admission
 public import ConsentGate
 public import Plans
 public import Platform
+public import Queueing
 public import Spool
 
 public final class Lane: Sendable {
@@ -145,10 +146,10 @@ public final class Lane: Sendable {
     /// The events that were taken so far and their fates.
     public var account: LaneAccount { state.withLock { $0.account } }
     /// The answer with which the lane is failing at the moment.
-    public var failure: Answer? { state.withLock { $0.health.failure } }
+    public var failure: Answer? { state.withLock { $0.failure } }
 
     /// True if the destination went away.
-    public var isClosedByProvider: Bool { state.withLock { $0.ending.isClosedByProvider } }
+    public var isClosedByProvider: Bool { state.withLock { $0.isClosedByProvider } }
 
     /// True if events that are left when the run ends wait on disk for the next run.
     public var isDurable: Bool { store != nil }
@@ -183,7 +184,7 @@ public final class Lane: Sendable {
     /// Waits until the provider is closed, but not longer than the deadline. A stuck provider never closes.
     public func waitForClose(until deadline: Instant) {
         state.waitUntilReady { state -> Readiness<Void> in
-            state.ending.isProviderClosed || clock.now() >= deadline ? .ready(()) : .notBefore(deadline)
+            state.isProviderClosed || clock.now() >= deadline ? .ready(()) : .notBefore(deadline)
         }
     }
 

@@ -1,6 +1,7 @@
 // Turns the news of lanes into messages for a person: one line for each change, never one line for each batch.
 
 public import Platform
+internal import Queueing
 internal import Spool
 
 public struct LaneReporter: Sendable {

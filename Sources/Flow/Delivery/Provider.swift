@@ -1,42 +1,7 @@
 // The interface through which a lane uses a provider. The plugin host implements it, and so do tests.
 
 public import Admission
-
-public enum Outcome: Sendable, Equatable {
-    case delivered
-    /// Refused for good. A refused batch is halved until the bad event is alone in its batch.
-    case rejected(Answer)
-    /// Not taken now. It is sent again, after the given time if the provider named one. A time for the whole batch pauses the lane: nothing
-    /// is handed over before it. A time for single events delays only these events.
-    case retry(Answer, after: Duration?)
-    /// It may have been delivered. It is sent again with the same message ids.
-    case unknown(Answer)
-    /// The configuration is wrong, not the events. They are kept, and the lane probes until the configuration works.
-    case fault(Answer)
-    /// The destination is gone for good. The lane ends.
-    case closed(Answer)
-}
-
-/// The provider's code and message for an outcome.
-public struct Answer: Sendable, Equatable {
-    public var code: Int
-    public var message: String
-    public init(code: Int = 0, _ message: String) {
-        self.code = code
-        self.message = message
-    }
-}
-
-/// The outcome of a batch, and the outcomes of single events that differ from it.
-public struct BatchOutcome: Sendable, Equatable {
-    public var batch: Outcome
-    /// The outcomes by event index. Every index is within the batch.
-    public var events: [Int: Outcome]
-    public init(_ batch: Outcome, events: [Int: Outcome] = [:]) {
-        self.batch = batch
-        self.events = events
-    }
-}
+public import Queueing
 
 public protocol Provider: AnyObject, Sendable {
     /// Begins to deliver the batch. `done` is called once, from any thread, perhaps before this function returns.

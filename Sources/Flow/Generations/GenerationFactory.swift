@@ -7,6 +7,7 @@ public import Delivery
 internal import Judging
 public import Plans
 public import Platform
+internal import Queueing
 
 public final class GenerationFactory: Sendable {
     private let names: RunNames

@@ -5,6 +5,7 @@
 public import Admission
 public import Delivery
 public import Platform
+public import Queueing
 
 public final class ProviderSlot: Provider {
     private struct State {

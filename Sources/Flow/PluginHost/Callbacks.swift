@@ -2,9 +2,9 @@
 // and its delivery by a token. Neither is a pointer. So a callback that is repeated, late or invalid finds nothing and does no harm.
 
 internal import CSwitchyardPlugin
-internal import Delivery
 internal import Document
 internal import Platform
+internal import Queueing
 
 /// The host's callbacks for one instance. They live as long as the process, and so does the table that is lent to the module:
 /// a thread that the module has not joined may still use them after destroy.

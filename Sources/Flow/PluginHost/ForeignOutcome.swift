@@ -2,8 +2,8 @@
 // events are sent again with the same ids. Every index in the result is within the batch.
 
 internal import CSwitchyardPlugin
-internal import Delivery
 internal import Document
+internal import Queueing
 
 struct ForeignOutcome {
     /// The name of the module in messages.

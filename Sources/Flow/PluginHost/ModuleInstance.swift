@@ -6,6 +6,7 @@ public import Admission
 internal import CSwitchyardPlugin
 public import Delivery
 internal import Platform
+public import Queueing
 
 public final class ModuleInstance: Provider, @unchecked Sendable {
     private struct Life {

@@ -1,9 +1,9 @@
 // The account of a run: the counters that say what became of every event. `balances` checks that no event is missing.
 
-public import Delivery
 public import Holding
 public import Judging
 public import Platform
+public import Queueing
 public import Workers
 
 public struct Account: Sendable {

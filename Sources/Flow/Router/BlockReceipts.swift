@@ -1,12 +1,12 @@
 // Makes the receipts of blocks. When everything that came of a block is safe, its ids are stored, its lines are acknowledged, and its
 // submissions are answered.
 
-internal import Delivery
 internal import Events
 internal import Ingest
 internal import Judging
 internal import Plans
 internal import Platform
+internal import Queueing
 internal import Workers
 
 struct BlockReceipts: Sendable {

@@ -4,6 +4,7 @@
 internal import Delivery
 internal import Generations
 internal import Platform
+internal import Queueing
 
 public struct Health: Sendable, Equatable {
     /// The problems, each in a few words. The list is empty if there is no problem.

@@ -9,6 +9,7 @@ internal import Holding
 internal import Ledger
 public import Plans
 internal import Platform
+internal import Queueing
 internal import Spool
 
 /// The reasons why a plan cannot take over, one line for each, as messages to the user.

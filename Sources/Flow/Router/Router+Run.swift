@@ -10,6 +10,7 @@ internal import Judging
 internal import Ledger
 internal import Plans
 internal import Platform
+internal import Queueing
 internal import Statements
 internal import Withdrawal
 internal import Workers

@@ -10,6 +10,7 @@ public import Ingest
 internal import Ledger
 public import Plans
 public import Platform
+internal import Queueing
 public import Withdrawal
 
 public final class Router: Sendable {

@@ -1,13 +1,14 @@
 // The status of a running router: its sources, its routes, its held events, the lanes of the current plan, and the lanes that still drain.
 
 internal import Admission
-public import Delivery
+internal import Delivery
 public import Generations
 public import Holding
 internal import Ingest
 internal import Judging
 public import Plans
 public import Platform
+public import Queueing
 
 public struct RouterStatus: Sendable {
     public struct Lane: Sendable {

@@ -7,6 +7,7 @@ internal import Generations
 internal import Ledger
 internal import Plans
 internal import Platform
+internal import Queueing
 
 struct RunLanes: Sendable {
     let names: RunNames

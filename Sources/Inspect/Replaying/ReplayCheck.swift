@@ -9,6 +9,7 @@ internal import Judging
 internal import Ledger
 internal import Plans
 internal import Platform
+internal import Queueing
 
 final class ReplayCheck: Sendable {
     private let ledger: LedgerView

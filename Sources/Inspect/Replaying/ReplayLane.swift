@@ -5,6 +5,7 @@ internal import Admission
 internal import Delivery
 internal import Plans
 internal import Platform
+internal import Queueing
 
 final class ReplayLane: @unchecked Sendable {
     struct Pending {

@@ -10,6 +10,7 @@ import StateFiles
 @testable import ConsentGate
 @testable import Delivery
 @testable import Ledger
+@testable import Queueing
 @testable import Spool
 @testable import Withdrawal
 

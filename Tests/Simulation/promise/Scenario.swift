@@ -4,6 +4,7 @@ import Plans
 import Platform
 
 @testable import Delivery
+@testable import Queueing
 
 /// Planted bugs. The simulation must find each of them.
 enum Plant: String, CaseIterable {

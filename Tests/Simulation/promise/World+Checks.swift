@@ -6,6 +6,7 @@ import Platform
 
 @testable import Delivery
 @testable import Ledger
+@testable import Queueing
 @testable import Spool
 
 extension World {

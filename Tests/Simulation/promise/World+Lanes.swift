@@ -6,6 +6,7 @@ import Platform
 @testable import Admission
 @testable import ConsentGate
 @testable import Delivery
+@testable import Queueing
 @testable import Spool
 
 extension World {

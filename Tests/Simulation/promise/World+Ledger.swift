@@ -8,6 +8,7 @@ import Platform
 @testable import ConsentGate
 @testable import Delivery
 @testable import Ledger
+@testable import Queueing
 @testable import Spool
 @testable import Withdrawal
 

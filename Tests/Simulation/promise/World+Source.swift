@@ -6,6 +6,7 @@ import Platform
 @testable import Admission
 @testable import Delivery
 @testable import Events
+@testable import Queueing
 
 extension World {
     /// The number of blocks that can be in flight at once.

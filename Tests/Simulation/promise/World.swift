@@ -6,6 +6,7 @@ import Platform
 import Withdrawal
 
 @testable import Delivery
+@testable import Queueing
 
 /// A broken promise. It ends the simulation, and `words` describes it.
 struct Breach: Error { var words: String }

@@ -6,6 +6,7 @@ import Platform
 import Seeds
 
 @testable import Delivery
+@testable import Queueing
 
 let options = SeedOptions(program: "promise", plants: Plant.allCases.map(\.rawValue))
 

@@ -1,6 +1,6 @@
 // The state of one event in the slow model. The checks compare it with the lane, its account and the store.
 
-import Delivery
+import Queueing
 
 struct Event {
     let isPoison: Bool

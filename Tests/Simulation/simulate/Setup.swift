@@ -1,9 +1,9 @@
 // The values that a seed fixes: the lane's plan, the behaviour of the provider and the disk over time, and the times of kills, ends and
 // reloads.
 
-import Delivery
 import Plans
 import Platform
+import Queueing
 
 enum Plant: String, CaseIterable {
     /// The store sometimes loses a row.

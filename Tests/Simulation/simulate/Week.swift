@@ -1,8 +1,8 @@
 // A provider is down for seven days, and the router is killed twice. Afterwards every event is delivered, including the first one.
 
-import Delivery
 import Plans
 import Platform
+import Queueing
 
 func playWeek() -> (breach: String?, words: String) {
     var setup = Setup()

@@ -1,6 +1,6 @@
 // The conditions that must hold at every step, whenever the disk is idle, and at the end of every life.
 
-@testable import Delivery
+@testable import Queueing
 
 extension World {
     /// Requires that the account equals the counts of the model. Only the account counts dropped events, so they are not compared.

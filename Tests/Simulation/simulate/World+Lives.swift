@@ -6,8 +6,8 @@ import Platform
 import Spool
 
 @testable import Admission
-@testable import Delivery
 @testable import Events
+@testable import Queueing
 
 extension World {
     /// Handles the regular end of a life. Begins the next life, or returns true if the simulation has ended.

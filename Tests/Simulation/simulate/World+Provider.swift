@@ -5,7 +5,7 @@ import Admission
 import Plans
 import Platform
 
-@testable import Delivery
+@testable import Queueing
 
 extension World {
     func hand(_ token: UInt64, _ batch: Batch, _ attempt: Int) throws {

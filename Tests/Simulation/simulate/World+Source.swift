@@ -3,8 +3,8 @@
 import Platform
 
 @testable import Admission
-@testable import Delivery
 @testable import Events
+@testable import Queueing
 
 extension World {
     func offer() throws {

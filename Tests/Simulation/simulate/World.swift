@@ -6,8 +6,8 @@ import Platform
 import Spool
 
 @testable import Admission
-@testable import Delivery
 @testable import Events
+@testable import Queueing
 
 /// A broken promise. It ends the simulation, and `words` describes it.
 struct Breach: Error { var words: String }

@@ -4,7 +4,7 @@ import Glibc
 import Platform
 import Seeds
 
-@testable import Delivery
+@testable import Queueing
 
 let options = SeedOptions(program: "simulate", plants: Plant.allCases.map(\.rawValue))
 

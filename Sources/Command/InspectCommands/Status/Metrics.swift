@@ -1,13 +1,13 @@
 // Renders the counts of a router in the Prometheus text format. Names and labels are stable and listed in docs/operating.md. No label holds
 // data of an event.
 
-internal import Delivery
 internal import Generations
 internal import Glibc
 internal import Holding
 internal import Judging
 internal import Listener
 internal import Platform
+internal import Queueing
 public import Router
 internal import Terminal
 internal import Workers

@@ -1,12 +1,12 @@
 // Reports the state of a router, as text for a person and as JSON. The running router makes the report. If no router runs, the report
 // covers what is in the state folder.
 
-internal import Delivery
 internal import Glibc
 internal import HeldEventStore
 internal import Holding
 internal import Listener
 internal import Platform
+internal import Queueing
 public import Router
 public import Spool
 internal import Startup

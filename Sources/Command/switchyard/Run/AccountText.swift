@@ -2,12 +2,12 @@
 
 internal import Admission
 internal import DeadLetterStore
-internal import Delivery
 internal import HeldEventStore
 internal import Holding
 internal import InspectCommands
 internal import Judging
 internal import Platform
+internal import Queueing
 internal import Router
 internal import Spool
 internal import Terminal

@@ -18,9 +18,9 @@
 // A frame is not trusted: lengths are bounded, counts must fit the bytes of the frame, tokens must be those of deliveries under way, and
 // indices must be within the batch.
 
-internal import Delivery
 internal import Document
 internal import Platform
+internal import Queueing
 
 /// The received bytes are not a valid frame, or the frame is not allowed now. `what` completes the phrase "sent ...".
 struct FrameFault: Error {

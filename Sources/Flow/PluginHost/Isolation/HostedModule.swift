@@ -1,10 +1,10 @@
 // The process of an isolated module. It loads the module as the router would, and executes the frames that the router sends.
 // It ends when the router is gone, whatever the module is doing. The router passes it no descriptors but the standard ones and the socket.
 
-internal import Delivery
 internal import Glibc
 internal import Plans
 internal import Platform
+internal import Queueing
 
 public enum HostedModule {
     /// The argument that makes the router's executable run as this process.

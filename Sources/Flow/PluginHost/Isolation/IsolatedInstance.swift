@@ -14,6 +14,7 @@ public import Document
 internal import Glibc
 public import Plans
 internal import Platform
+public import Queueing
 
 public final class IsolatedInstance: Provider, Sendable {
     private final class Child: Sendable {

@@ -45,7 +45,7 @@ public struct LaneStatus: Sendable, Equatable {
 }
 
 extension LaneState {
-    func status(at now: Instant) -> LaneStatus {
+    public func status(at now: Instant) -> LaneStatus {
         let phase: LaneStatus.Phase =
             switch phase {
             case .open: .open

@@ -2,15 +2,15 @@
 // another version than the present one, it does nothing and names the batches that the caller must ask about. So every act is carried
 // out as if the second check had been asked at that very moment. This file is a part of the pure lane state.
 
-internal import Admission
-internal import ConsentGate
+public import Admission
+public import ConsentGate
 internal import Plans
-internal import Platform
-internal import Spool
+public import Platform
+public import Spool
 
 extension LaneState {
     /// Something that happens to the lane, after which events may have to be destroyed because their subject has refused.
-    enum Act {
+    public enum Act {
         /// The provider has ended a delivery.
         case completed(UInt64, BatchOutcome)
         /// Deadlines may have passed.
@@ -28,14 +28,14 @@ extension LaneState {
     }
 
     /// The reply of the state to an act or to a question.
-    enum Reply<Result> {
+    public enum Reply<Result> {
         case done(Result)
         /// Ask the second check about these batches, and try again with the answers. At most, open batches were sealed.
         case ask([Batch])
     }
 
     /// Carries the act out. `version` is the present version of consent. It is nil if the lane has no second check.
-    mutating func perform(
+    public mutating func perform(
         _ act: Act, _ answers: ConsentAnswers = ConsentAnswers(), consentIs version: SecondCheck.Version? = nil, at now: Instant
     ) -> Reply<[Effect]> {
         let open = unchecked(concerned(by: act, at: now), answers, consentIs: version)
@@ -55,7 +55,7 @@ extension LaneState {
     }
 
     /// Returns the number of events in flight that may not be delivered any more.
-    func refusedInFlight(_ answers: ConsentAnswers, consentIs version: SecondCheck.Version?) -> Reply<Int> {
+    public func refusedInFlight(_ answers: ConsentAnswers, consentIs version: SecondCheck.Version?) -> Reply<Int> {
         let open = unchecked(deliveries.batches, answers, consentIs: version)
         return open.isEmpty ? .done(refusedInFlight(answers)) : .ask(open)
     }

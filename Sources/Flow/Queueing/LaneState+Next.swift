@@ -2,14 +2,14 @@
 // state.
 
 internal import Admission
-internal import ConsentGate
+public import ConsentGate
 internal import Plans
-internal import Platform
+public import Platform
 
 extension LaneState {
     /// Returns the next step. Only the lane's thread calls this, so at that moment it is in no call of the provider. `version` is the
     /// present version of consent, and nil if the lane has no second check. A batch is handed over only with an answer of this version.
-    mutating func next(
+    public mutating func next(
         at now: Instant, _ answers: ConsentAnswers = ConsentAnswers(), consentIs version: SecondCheck.Version? = nil
     ) -> Step {
         deliveries.callReturned()

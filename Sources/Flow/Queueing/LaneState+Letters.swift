@@ -4,8 +4,8 @@
 
 internal import Admission
 internal import Plans
-internal import Platform
-internal import Spool
+public import Platform
+public import Spool
 
 extension LaneState {
     /// True if letters that cannot be kept stop the lane. A lane that has ended or was stopped hands nothing over, so it holds no letters.
@@ -27,7 +27,7 @@ extension LaneState {
 
     /// Records that a burial was carried out. Because of the fault, `lost` events could not be kept. Only events that were kept may leave
     /// the disk.
-    mutating func buried(_ burial: Burial, lost: Int, _ fault: SpoolFault? = nil, at now: Instant) {
+    public mutating func buried(_ burial: Burial, lost: Int, _ fault: SpoolFault? = nil, at now: Instant) {
         letters.end(burial)
         if burial.isSettled {
             account.lost += lost

@@ -1,5 +1,6 @@
 // Tells a source when every event of a block is safe as the configuration promises. Lanes with a store have then stored it, other lanes
-// have taken it, or it is already settled. The receipt tells this exactly once, in whatever order the lanes finish.
+// have taken it, or it is already settled. The receipt tells this exactly once, in whatever order the lanes finish. The state of
+// a lane only carries receipts. `Lane`, and the creator of a receipt, settle it.
 
 internal import Platform
 

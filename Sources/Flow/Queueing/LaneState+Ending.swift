@@ -6,14 +6,14 @@ internal import Platform
 
 extension LaneState {
     /// Announces that no more events will come. Waiting events leave without waiting until their batch is full.
-    mutating func drain() {
+    public mutating func drain() {
         if phase == .open { phase = .draining }
         if phase == .stopped { phase = .ended }
     }
 
-    mutating func providerClosed() { ending.isProviderClosed = true }
+    public mutating func providerClosed() { ending.isProviderClosed = true }
 
-    mutating func flushed(_ outcome: Outcome) -> [Effect] {
+    public mutating func flushed(_ outcome: Outcome) -> [Effect] {
         guard phase == .flushing else { return [] }
         phase = .ended
         if case .delivered = outcome { return [] }

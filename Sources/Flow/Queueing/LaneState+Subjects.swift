@@ -1,11 +1,11 @@
 // Lists the events that a lane has only in memory, for an inquiry about a subject. The inquiry searches the spool separately.
 
-internal import Admission
-internal import Platform
+public import Admission
+public import Platform
 
 extension LaneState {
     /// Returns whole batches that have no row on disk, or no row yet.
-    mutating func inMemory(at now: Instant) -> [Batch] {
+    public mutating func inMemory(at now: Instant) -> [Batch] {
         sealAssembly(at: now, always: true)
         var waiting = deliveries.inOrder
         waiting += (0..<letters.held.count).map { letters.held[$0].waiting } + (0..<queue.count).map { queue[$0] }

@@ -3,14 +3,14 @@
 // this. This file is a part of the pure lane state.
 
 internal import Admission
-internal import Platform
-internal import Spool
+public import Platform
+public import Spool
 
 extension LaneState {
     /// Asks the thread that has the store to check whether the files are in their place.
-    mutating func checkPlace() { storeHealth.mustCheckPlace = storeHealth.canStore }
+    public mutating func checkPlace() { storeHealth.mustCheckPlace = storeHealth.canStore }
 
-    mutating func storeGone(_ fault: SpoolFault, at now: Instant) -> [Effect] {
+    public mutating func storeGone(_ fault: SpoolFault, at now: Instant) -> [Effect] {
         guard !storeHealth.isGone else { return [] }
         storeHealth.noteGone(fault)
         // The senders of these events get no acknowledgement and can send them again.

@@ -10,18 +10,18 @@
 //
 // While the lane drains, too many calls past their deadline end it. A stopped lane also ends when it is given up.
 
-internal import Admission
+public import Admission
 internal import ConsentGate
 internal import Events
-internal import Plans
-internal import Platform
-internal import Spool
+public import Plans
+public import Platform
+public import Spool
 
-struct LaneState: ~Copyable {
-    enum Phase: Equatable { case open, draining, flushing, stopped, ended }
+public struct LaneState: ~Copyable {
+    public enum Phase: Equatable { case open, draining, flushing, stopped, ended }
 
     /// The next task of the lane's thread.
-    enum Step {
+    public enum Step {
         case deliver(token: UInt64, Batch, attempt: Int)
         /// Ask the second check about these batches, and call `next` again with the answers.
         case ask([Batch])
@@ -35,7 +35,7 @@ struct LaneState: ~Copyable {
     }
 
     /// A task that a thread carries out outside the lock after the state has changed.
-    enum Effect {
+    public enum Effect {
         /// Write events that were given up to the dead-letter file.
         case bury(Burial)
         /// The provider refuses or fails. It worked before, or it failed for another reason.
@@ -62,10 +62,10 @@ struct LaneState: ~Copyable {
         case swept(Swept, [@Sendable (Swept) -> Void])
     }
 
-    var phase = Phase.open
+    public internal(set) var phase = Phase.open
     var ending = LaneEnding()
-    var account: LaneAccount
-    private(set) var plan: DeliveryPlan
+    public internal(set) var account: LaneAccount
+    public private(set) var plan: DeliveryPlan
     /// The number of batches that the provider takes at once.
     private var offered: Int
     var random: RandomSource
@@ -82,9 +82,9 @@ struct LaneState: ~Copyable {
     var isDropping = false
     /// True while input flows. The source then calls the lane with every block, so that small batches can gather. To wake the lane's thread
     /// for each of them would cost more than to deliver them.
-    var isSourceBusy = false
+    public var isSourceBusy = false
     /// The number of threads that are carrying out effects.
-    var carryingOut = 0 { didSet { assert(carryingOut >= 0, "effects were carried out that no one returned") } }
+    public var carryingOut = 0 { didSet { assert(carryingOut >= 0, "effects were carried out that no one returned") } }
 
     var health = ProviderHealth()
     var letters = PendingLetters()
@@ -100,7 +100,7 @@ struct LaneState: ~Copyable {
     var toDrop = 0 { didSet { assert(toDrop >= 0, "fewer than no bytes are to be dropped") } }
 
     /// `contents` is what the lane's spool holds. It is nil if the lane has no spool.
-    init(
+    public init(
         _ plan: DeliveryPlan, concurrency: Int, routes: Int, random: RandomSource, contents: SpoolContents? = nil, epoch: Int64 = 0,
         checksConsent: Bool = false
     ) {
@@ -119,10 +119,15 @@ struct LaneState: ~Copyable {
 
     /// True if the lane delivers.
     var isRunning: Bool { phase == .open || phase == .draining }
+    /// The answer with which the lane is failing. It is nil while the lane works.
+    public var failure: Answer? { health.failure }
+    /// True if the destination went away.
+    public var isClosedByProvider: Bool { ending.isClosedByProvider }
+    public var isProviderClosed: Bool { ending.isProviderClosed }
     /// True if events wait on disk.
     var isDurable: Bool { storeHealth.use != .none }
     /// True if every event has its fate, all effects are carried out, and the provider is closed or was given up.
-    var isOver: Bool {
+    public var isOver: Bool {
         (ending.isProviderClosed || ending.givenUpFor != nil) && letters.count == 0 && carryingOut == 0
             && (!isDurable || storeHealth.use == .closed)
     }
@@ -136,7 +141,7 @@ struct LaneState: ~Copyable {
 
     /// Applies a changed plan or a changed provider. Waiting events continue under the new plan. A new provider is tried at once, since it
     /// is not responsible for the old provider's failures.
-    mutating func adopt(_ plan: DeliveryPlan, concurrency: Int?, isNewProvider: Bool) {
+    public mutating func adopt(_ plan: DeliveryPlan, concurrency: Int?, isNewProvider: Bool) {
         self.plan = plan
         ages.adopt(all: plan.retention?.nanoseconds)
         offered = concurrency ?? offered
@@ -163,7 +168,7 @@ struct LaneState: ~Copyable {
     /// Takes a parcel and leaves it empty. If the queue is full, the events are treated as the plan demands. A caller that must wait for
     /// free memory calls `mustWait` first. The receipt is settled when every event is safe as the plan promises.
     @discardableResult
-    mutating func take(_ parcel: inout Parcel, _ receipt: Receipt? = nil, at now: Instant) -> [Effect] {
+    public mutating func take(_ parcel: inout Parcel, _ receipt: Receipt? = nil, at now: Instant) -> [Effect] {
         for entry in parcel.entries { account.take(entry.route) }
         if storeHealth.isGone {
             refuse(&parcel)
@@ -241,7 +246,7 @@ struct LaneState: ~Copyable {
     }
 
     /// Returns true if the lane's thread must be woken now and not at the next call of the source.
-    func needsAttention(at now: Instant) -> Bool {
+    public func needsAttention(at now: Instant) -> Bool {
         guard isSourceBusy else { return true }
         return queuedBytes >= worthWaking || assembly.isDue(at: now) || isDurable
     }

@@ -2,14 +2,14 @@
 // state.
 
 internal import Admission
-internal import ConsentGate
+public import ConsentGate
 internal import Plans
-internal import Platform
-internal import Spool
+public import Platform
+public import Spool
 
 extension LaneState {
     /// The next task of the thread that has the store.
-    enum DiskStep {
+    public enum DiskStep {
         case commit(SpoolWork)
         case read(after: Int64, most: Int)
         /// Check whether the files are in their place.
@@ -24,14 +24,14 @@ extension LaneState {
     }
 
     /// What the store must look for in its rows.
-    struct SweepOrder {
+    public struct SweepOrder {
         /// True if events whose subject has refused must go, in addition to those that are too old.
         var checksConsent: Bool
         var retention: Retention
         /// The time in nanoseconds since 1970.
         var now: Int64
 
-        func sweep(_ check: SecondCheck?) -> RetentionSweep { RetentionSweep(checksConsent ? check : nil, retention, now: now) }
+        public func sweep(_ check: SecondCheck?) -> RetentionSweep { RetentionSweep(checksConsent ? check : nil, retention, now: now) }
     }
 
     /// The number of attempts to store the rest after the lane has ended, and the pause between them.
@@ -39,7 +39,7 @@ extension LaneState {
     static let lastPause = Duration.milliseconds(100)
 
     /// Returns the next step. Only the thread that has the store calls this, so at that moment the store does nothing.
-    mutating func diskStep(at now: Instant) -> DiskStep {
+    public mutating func diskStep(at now: Instant) -> DiskStep {
         switch storeHealth.use {
         case .none, .closed: return .wait(until: nil)
         case .givenUp: return .close

@@ -12,7 +12,7 @@ extension LaneState {
     private var diskLimit: Int { plan.queue.disk ?? .max }
 
     /// Returns true if events of this size must wait, either until there is free space or until the disk has caught up.
-    func mustWait(for bytes: Int) -> Bool {
+    public func mustWait(for bytes: Int) -> Bool {
         if storeHealth.isGone { return false }
         guard storeHealth.canStore else {
             return (plan.queue.full == .block || spills) && !hasSpace(for: bytes)
@@ -27,7 +27,7 @@ extension LaneState {
         return !drops && !hasDiskSpace(for: bytes)
     }
 
-    var drops: Bool { plan.queue.full == .dropNewest || plan.queue.full == .dropOldest }
+    public var drops: Bool { plan.queue.full == .dropNewest || plan.queue.full == .dropOldest }
 
     /// Returns true if the disk budget allows this many bytes more. An empty queue on disk takes a parcel of any size.
     private func hasDiskSpace(for bytes: Int) -> Bool {

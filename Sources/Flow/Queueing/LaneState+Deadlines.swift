@@ -3,13 +3,13 @@
 
 internal import Admission
 internal import Plans
-internal import Platform
+public import Platform
 
 extension LaneState {
     func due(from now: Instant) -> Instant? { plan.deadline > .zero ? now + plan.deadline : nil }
 
     /// The time at which `expire` must be called again. It is nil if no call is under way.
-    var nextDeadline: Instant? {
+    public var nextDeadline: Instant? {
         switch phase {
         case .stopped, .ended: nil
         case .flushing: ending.flushDue

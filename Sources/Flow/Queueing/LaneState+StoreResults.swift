@@ -4,11 +4,11 @@
 internal import Admission
 internal import ConsentGate
 internal import Plans
-internal import Platform
-internal import Spool
+public import Platform
+public import Spool
 
 extension LaneState {
-    mutating func committed(at now: Instant) -> [Effect] {
+    public mutating func committed(at now: Instant) -> [Effect] {
         let space = isRunning ? max(0, plan.queue.memory / 2 - (heldBytes - backlog.unstoredBytes)) : 0
         let hasStored = backlog.isStoring
         let (sealed, bytesGone) = backlog.committed(space: space, at: now)
@@ -41,14 +41,14 @@ extension LaneState {
     }
 
     /// Handles a failed commit. The store is used again after a pause. A lane that has ended makes only a few attempts.
-    mutating func storeFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
+    public mutating func storeFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
         let act: StoreAct = backlog.isStoring ? .rows : .records
         backlog.failed()
         return failed(act, fault, at: now)
     }
 
     /// Handles a failed sweep.
-    mutating func sweepFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
+    public mutating func sweepFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
         guard fault.kind == .full else { return failed(.sweeps, fault, at: now) }
         // The other acts continue and may free space.
         let backoff = backoff
@@ -87,7 +87,7 @@ extension LaneState {
         return effects
     }
 
-    mutating func rowsRead(_ rows: [SpoolRow], at now: Instant) -> [Effect] {
+    public mutating func rowsRead(_ rows: [SpoolRow], at now: Instant) -> [Effect] {
         var effects: [Effect] = []
         storeHealth.reads.reset()
         if storeHealth.failedAct == .reads { endFault(&effects) }
@@ -110,7 +110,7 @@ extension LaneState {
     }
 
     /// Handles a failed read. The rows stay on disk and are read again after a pause.
-    mutating func readFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
+    public mutating func readFailed(_ fault: SpoolFault, at now: Instant) -> [Effect] {
         if fault.kind == .removed, !storeHealth.isGone { return storeGone(fault, at: now) }
         let backoff = backoff
         storeHealth.reads.fail(at: now, backoff, &random)
@@ -119,7 +119,7 @@ extension LaneState {
         return storeHealth.note(fault, of: .reads) ? [.storing(fault, .reads)] : []
     }
 
-    mutating func lost(_ loss: SpoolLoss) -> [Effect] {
+    public mutating func lost(_ loss: SpoolLoss) -> [Effect] {
         for (route, count) in loss.routes { account.settle(route, fate: .damaged, count: count) }
         backlog.lose(loss)
         return [.damaged(loss)]

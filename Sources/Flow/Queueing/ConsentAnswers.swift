@@ -1,24 +1,29 @@
 // The answers of the second check for some batches of a lane, as a value. A lane collects them while it does not hold its lock and hands
 // them to its state, which compares their version with the present one. The collection keeps its batches alive.
 
-internal import Admission
-internal import ConsentGate
+public import Admission
+public import ConsentGate
 
-struct ConsentAnswers {
+public struct ConsentAnswers {
     /// The version of consent before the first of the answers. It is nil if there are none.
-    private(set) var version: SecondCheck.Version?
+    public private(set) var version: SecondCheck.Version?
     private var answers: [ObjectIdentifier: (batch: Batch, answer: SecondCheck.Answer)] = [:]
 
-    /// Asks the check about these batches. Answers of an older version are forgotten.
-    mutating func ask(_ check: SecondCheck, about batches: [Batch]) {
-        // The version is read first. A change that comes during the check then has a later version, and the answers count as stale.
-        let version = check.version
+    public init() {}
+
+    /// Forgets the answers of other versions. The answers that are noted next belong to this version.
+    public mutating func begin(at version: SecondCheck.Version) {
         if version != self.version { removeAll() }
         self.version = version
-        for batch in batches { answers[ObjectIdentifier(batch)] = (batch, check.answer(batch)) }
     }
 
-    mutating func removeAll() {
+    /// Notes an answer that the check gave after the version of `begin` was read.
+    public mutating func note(_ answer: SecondCheck.Answer, of batch: Batch) {
+        assert(version != nil, "an answer belongs to no version")
+        answers[ObjectIdentifier(batch)] = (batch, answer)
+    }
+
+    public mutating func removeAll() {
         version = nil
         answers.removeAll(keepingCapacity: true)
     }

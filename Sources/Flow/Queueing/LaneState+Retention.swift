@@ -1,11 +1,11 @@
 // Destroys events that wait longer than `retention` allows, in memory and on disk. It does so when the lane begins and each time the next
 // event is due. Deliveries in flight continue. This file is a part of the pure lane state.
 
-internal import Platform
+public import Platform
 
 extension LaneState {
     /// Sets the maximum age of events by route, and checks everything that waits.
-    mutating func adopt(routeRetention routes: [UInt16: Int64], at now: Instant) {
+    public mutating func adopt(routeRetention routes: [UInt16: Int64], at now: Instant) {
         ages.adopt(routes: routes)
         lookForAged(at: now)
     }
