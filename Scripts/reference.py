@@ -49,7 +49,7 @@ def main():
         ("name", '`"archive"`', "a name of your choice"),
     ]:
         print("| %s | %s | %s |" % line)
-    print("\nEvery string may hold `${env:NAME}` and `${file:PATH}`.")
+    print("\nEvery string may hold `${env:NAME}` and `${file:PATH}`, except expressions in CEL. The keys of objects hold no placeholders.")
     for name, part in schema["properties"].items():
         print(f"\n## {name}\n")
         section(part, name, parts, name in schema.get("required", []))
@@ -78,9 +78,9 @@ def section(part, name, parts, is_required):
     print(" ".join(text).strip())
     # Each plugin of a source has keys of its own.
     choices = (part.get("additionalProperties") or {}) if isinstance(part.get("additionalProperties"), dict) else {}
-    plugins = [choice for choice in choices.get("anyOf", []) if "const" in choice.get("properties", {}).get("plugin", {})]
+    plugins = [choice for choice in choices.get("anyOf", []) if "plugin" in choice.get("properties", {})]
     for choice in plugins:
-        print(f"\n### {name}: {choice['properties']['plugin']['const']}\n")
+        print(f"\n### {name}: {type_of(choice['properties']['plugin'], parts)[0].strip('`').strip(chr(34))}\n")
         table(list(rows(choice, f"{name}.NAME", parts)))
     found = [] if plugins else list(rows(part, name, parts))
     if name == "providers":
@@ -128,8 +128,8 @@ def rows(part, path, parts):
                 fallback = "required"
             if member.get("examples"):
                 text = sentence(text) + f" Example: `{json.dumps(member['examples'][0], ensure_ascii=False)}`."
-            elif example and not fallback:
-                text += f" Example: `{example}`."
+            elif example and not fallback and "such as" not in text:
+                text = sentence(text) + f" Example: `{example}`."
             yield key, kind, escaped(fallback or ""), escaped(sentence(text))
             if ref(member) not in SECTIONS and not (ref(member) or "").startswith("provider"):
                 yield from rows(member, key, parts)
@@ -159,13 +159,18 @@ def ref(part):
 def meaning(part):
     """The description without its default, and the default."""
     text = part.get("description", "")
-    match = re.fullmatch(r"(.*?)(?:; (.*) when left out|; by default (.*?)|; (\d[\w.]*|as many as in total))\.?", text)
+    match = re.fullmatch(r"(.*?)(?:; ([^;]*) when left out|; by default (.*?)|; (\d[\w.]*|as many as in total))\.?", text)
     if not match:
         return text, None
-    return match[1], escaped(match[2] or match[3] or match[4])
+    fallback = escaped(match[2] or match[3] or match[4])
+    # A default that is a value, such as 0600 or ["userId"], looks like one.
+    return match[1], f"`{fallback}`" if re.fullmatch(r"""\d[\w.:]*|["\[].*[\]"]""", fallback) else fallback
 
 
 def sentence(text):
+    """The text with a capital letter and a full stop. A word such as `ndjson:` at the beginning stays as it is."""
+    if re.match(r"[a-z ]+(?![\w:])", text) and not re.match(r"\w+:", text):
+        text = text[0].upper() + text[1:]
     return text if not text or text[-1] in ".:" else text + "."
 
 
@@ -184,12 +189,11 @@ def type_of(part, parts):
         return "`" + json.dumps(part["const"]) + "`", None
     if "enum" in part:
         return " or ".join("`" + json.dumps(value) + "`" for value in part["enum"]), None
-    if "anyOf" in part:
+    if "anyOf" in part and part.get("type") != "object":
         kinds, example = [], None
         for choice in part["anyOf"]:
             kind, one = type_of(choice, parts)
-            if kind not in kinds and kind != "placeholder":
-                kinds.append(kind)
+            kinds += [word for word in kind.split(" or ") if word not in kinds and word != "placeholder"]
             example = example or (one if kind != "placeholder" else None)
         return " or ".join(kinds) or "string", example
     kind = part.get("type")

@@ -14,7 +14,7 @@ final class ConsoleProvider: Provider {
                 of: Format.allCases.map(\.rawValue), default: "auto"),
             "stream": .choice("where to write", of: Stream.allCases.map(\.rawValue), default: "stdout"),
             "color": .choice(
-                "colors of pretty; auto: on a terminal, unless NO_COLOR is set", of: Color.allCases.map(\.rawValue), default: "auto"),
+                "when pretty has colors; auto: on a terminal, unless NO_COLOR is set", of: Color.allCases.map(\.rawValue), default: "auto"),
         ],
         writesToStreams: true,
         // No deadline: a reader, such as a pager or a suspended program, may pause for any time.

@@ -45,13 +45,16 @@ struct FileRules: Sendable {
         ).required,
         "utc": .flag("true: the time fields are in UTC; false: in local time", default: true),
         "mode": .text("the permissions of a new file", default: "0600", pattern: "0[0-7]{3}"),
-        "sync": .choice("when data is forced to the disk", of: Sync.allCases.map(\.rawValue), default: "never"),
+        "sync": .choice(
+            "when data is forced to the disk: never, when a file is finished, or after each batch", of: Sync.allCases.map(\.rawValue),
+            default: "never"),
         "rotate": .object(
             "when to start a new file; the old one becomes PATH.<time>, such as events.ndjson.20260131T235959.123Z",
             [
-                "bytes": .size("before the file grows larger than this"),
-                "every": .duration("when the file is older than this and the next events come"),
-                "keep": .integer("how many finished files to keep; files for earlier times in the path count too", minimum: 0),
+                "bytes": .size("a new file begins before the file grows larger than this"),
+                "every": .duration("a new file begins when the file is older than this and the next events come"),
+                "keep": .integer(
+                    "how many finished files to keep, counting those for earlier times in the path; all when left out", minimum: 0),
                 "compress": .choice("how finished files are compressed", of: Compression.allCases.map(\.rawValue), default: "none"),
             ]),
     ]

@@ -63,18 +63,18 @@ struct HTTPRules: Sendable {
         "timeout": .object(
             "how long a request may take; before that, a batch waits for its turn for at most the total time",
             [
-                "connect": .duration("until the connection is established, including TLS", default: "10s"),
-                "total": .duration("until the answer is complete", default: "30s"),
+                "connect": .duration("how long until the connection is established, including TLS", default: "10s"),
+                "total": .duration("how long until the answer is complete", default: "30s"),
             ]),
         "tls": .object(
             "for https; certificates are always verified",
             [
-                "ca": .text("a PEM file of the authorities to trust, instead of the system's"),
+                "ca": .text("a PEM file of the authorities to trust; those of the system when left out"),
                 "certificate": .text("a PEM file with the client's certificate"),
-                "key": .text("a PEM file with its key, if that is not in the same file; not encrypted"),
+                "key": .text("a PEM file with the key of the certificate, not encrypted, if it is not in the same file"),
                 "minimum": .choice("the oldest version of TLS to use", of: Version.allCases.map(\.rawValue), default: "1.2"),
             ]),
-        "proxy": .text("the proxy to use, as http://host:port; by default none is used, and the environment is ignored"),
+        "proxy": .text("the proxy to use, as http://host:port, whatever the environment says; none when left out"),
         "in_flight": .integer("the most requests at once", default: 8, minimum: 1, maximum: mostInFlight),
     ]
 

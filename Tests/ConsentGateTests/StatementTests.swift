@@ -135,7 +135,7 @@ struct StatementTests {
         #expect(isBroken(act(#"{"type":"reset"}"#)))
     }
 
-    @Test("an escaped type is recognised, and no statement is read without a ledger")
+    @Test("an escaped type is recognized, and no statement is read without a ledger")
     func types() {
         #expect(act(#"{"type":"consen\u0074","userId":"u","consent":{"level":"none"}}"#) == .state(ConsentTerms(level: "none")))
         #expect(act(#"{"type":"\u0061lias","previousId":"a","userId":"u"}"#) == .tie)

@@ -38,7 +38,7 @@ struct SegmentEdgeTests {
             ])
     }
 
-    @Test("has its members recognised also if their keys are written with escapes")
+    @Test("has its members recognized also if their keys are written with escapes")
     func escapedKeys() {
         let translated = translate(#"{"\u0074ype":"page","\u0077riteKey":"secret","\u0074imestamp":"t"}"#, Segment(.track))
         #expect(translated.writeKey == "secret" && translated.lines == [#"{"\u0074ype":"page","\u0074imestamp":"t",\#(now)}"#])

@@ -172,7 +172,7 @@ struct CommandFixTests {
         #expect(result.code == 0)
         #expect(!(result.text + result.errors).contains("hush"), "\(result.text)")
         for part in [
-            "(secret) → log, full", "levels none < (secret)", "assumed to have (secret)", "traits.x is cut below (secret)",
+            "(secret) → log, full", "levels none < (secret)", "assumed to have (secret)", "traits.x is removed below (secret)",
             "level (secret)", "by (secret)", "drop (secret)", "hash (secret) with key ids", "type is \"track\" or (secret)",
         ] {
             #expect(result.text.contains(part), "\(part) in \(result.text)")

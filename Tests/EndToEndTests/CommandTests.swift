@@ -15,7 +15,7 @@ struct CommandTests {
             (["run", "file"], "unexpected argument 'file'; see switchyard run --help"),
             (["--drain", "3"], "--drain must be a time such as 500ms, 30s or 5m, is '3'"),
             (["--stats", "xml"], "--stats must be text, json or none, is 'xml'"),
-            (["providers", "consle"], "there is no provider 'consle', did you mean console?"),
+            (["providers", "consle"], "there is no module 'consle', did you mean console?"),
             (["-c", "-"], "the configuration cannot come from standard input, where the events come from; name a file"),
             (["check", "a", "b"], "unexpected argument 'b'"),
         ])

@@ -247,7 +247,7 @@ struct ConsentCommandTests {
         let id = "someone@example.com"
         #expect(try router.consent("set", "-", "--level", "standard", input: id + "\n").code == 0)
         let run = try router.startAnswering()
-        #expect(try router.consent("get", "-", input: id + "\r\n").text.contains("said     level standard"))
+        #expect(try router.consent("get", "-", input: id + "\r\n").text.contains("decision  level standard"))
         #expect(try router.consent("withdraw", "-", input: id).code == 0)
         let line = #"{"id":"\#(id)","level":"x","decided":"2026-01-01T00:00:00Z"}"#
         let bad = try router.consent("import", "-", input: line)

@@ -91,10 +91,10 @@ struct ExplainTests {
             ])
         #expect(
             try reasons(#"{"event":"item_test"}"#) == [
-                "filtered: event is 'item_test', kept out by *_test",
+                "filtered: event is 'item_test', excluded by *_test",
                 "admitted: no route took it before; no consent section, the gate is off",
             ])
-        #expect(try reasons(#"{"event":"item_x","type":"page"}"#)[0] == "filtered: type is 'page', kept out by 'page', 'screen'")
+        #expect(try reasons(#"{"event":"item_x","type":"page"}"#)[0] == "filtered: type is 'page', excluded by 'page', 'screen'")
     }
 
     @Test("the reason names the origin of a rate and the limit")
@@ -110,7 +110,7 @@ struct ExplainTests {
         let before = "admitted: takes every event; no consent section, the gate is off; the sample takes every event"
         #expect(
             try reasons(#"{"event":"item_1","userId":"c"}"#) == [
-                "sampled_out: userId hashes to 0.69, the sample takes below 0.25 of item_*",
+                "sampled_out: userId hashes to 0.69, the sample takes hashes below 0.25 of item_*",
                 before + ", for 1/s; within the limit of 30/m; adds context.rate",
             ])
         #expect(try reasons(#"{"event":"other"}"#)[0] == before + "; adds sampleRate")
@@ -188,7 +188,7 @@ struct ExplainTests {
                 == "denied at consent: level essential is below standard, as events item_bought demand, by context.consent.level")
         #expect(
             try reason(#"{"userId":"c","messageId":"m","context":{"consent":{"level":"standard"}}}"#, 2)
-                == "sampled_out at sample: userId hashes to 0.69, the sample takes below 0.25")
+                == "sampled_out at sample: userId hashes to 0.69, the sample takes hashes below 0.25")
         #expect(
             try reason(#"{"event":"error_1","context":{"consent":{"level":"standard"}}}"#, 2)
                 == "admitted at the end: takes every event; level standard (context.consent.level), essential is demanded; "

@@ -78,7 +78,7 @@ struct IsolationTests {
         try router.compile("hostile")
         let run = try router.startRouter(environment: router.moduleFolder)
         try router.write(hanging(deadline: "200ms"), to: "routes.json")
-        #expect(try router.command("reload").text == "routes.json was loaded: changed out\n")
+        #expect(try router.command("reload").text == "routes.json was loaded; changed: out\n")
         let result = run.finish(feeding: Data("{\"do\":\"hang\"}\n".utf8))
         #expect(result.code == 0, "\(result.errors)")
         #expect(result.errors.contains("out: the process of the module hostile gave no answer within 200ms and was ended"))

@@ -109,7 +109,7 @@ struct OperationTests {
         let router = try TestRouter(routes: passThrough)
         let result = try router.command("status")
         #expect(result.code == 0)
-        #expect(result.text == "no router runs on \(router.path("state"))\n")
+        #expect(result.text == "no router runs with the state folder \(router.path("state"))\n")
         #expect(try router.status()["running"] as? Bool == false)
         let reload = try router.command("reload")
         #expect(reload.code == 69)

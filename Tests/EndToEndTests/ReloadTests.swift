@@ -68,7 +68,7 @@ struct ReloadTests {
             waitUntil("events flow") { router.lines("kept.ndjson").count > turn * 2000 }
             try router.replace(
                 "routes.json", with: files(["kept": "kept.ndjson", "swapped": turn % 2 == 1 ? "second.ndjson" : "first.ndjson"]))
-            #expect(try router.command("reload").text == "routes.json was loaded: kept kept; changed swapped\n")
+            #expect(try router.command("reload").text == "routes.json was loaded; kept: kept; changed: swapped\n")
         }
         waitUntil("all was fed") { feeder.isFinished }
         let result = run.finish()
@@ -144,7 +144,7 @@ struct ReloadTests {
         let run = try router.startRouter()
         try router.replace("routes.json", with: files(["out": "second.ndjson"]))
         run.signal(SIGHUP)
-        _ = run.waitForError("was loaded: changed out")
+        _ = run.waitForError("was loaded; changed: out")
         run.send("{\"n\":1}\n")
         #expect(run.finish().code == 0)
         #expect(router.lines("second.ndjson") == ["{\"n\":1}"])
@@ -185,7 +185,7 @@ struct ReloadTests {
                              "apart": { "plugin": "console", "format": "ndjson", "isolate": true } },
               "routes": [ { "to": ["out", "apart"] } ] }
             """#, to: "routes.json")
-        #expect(try router.command("reload").text == "routes.json was loaded: kept out; added apart\n")
+        #expect(try router.command("reload").text == "routes.json was loaded; kept: out; added: apart\n")
         let result = run.finish(feeding: Data("{\"n\":1}\n".utf8))
         #expect(result.code == 0 && result.lines == ["{\"n\":1}"], "\(result.errors)")
         #expect(router.lines("out.ndjson") == ["{\"n\":1}"])
@@ -198,7 +198,7 @@ struct ReloadTests {
         run.send("{\"n\":1}\n")
         waitUntil("it arrives") { router.lines("out.ndjson").count == 1 }
         try router.replace("routes.json", with: files(["out": "out.ndjson"]))
-        #expect(try router.command("reload").text == "routes.json was loaded: kept out; removed gone\n")
+        #expect(try router.command("reload").text == "routes.json was loaded; kept: out; removed: gone\n")
         waitUntil("its lane is over") { (try! router.status()["lanes"] as! [[String: Any]]).count == 1 }
         run.send("{\"n\":2}\n")
         #expect(run.finish().code == 0)

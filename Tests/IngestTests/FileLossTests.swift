@@ -155,7 +155,7 @@ struct FileLossTests {
     // MARK: - Rewriting
 
     @Test(
-        "a rewritten file with the same beginning is recognised by the bytes before the place, also while the router was down",
+        "a rewritten file with the same beginning is recognized by the bytes before the place, also while the router was down",
         arguments: [false, true])
     func sameBeginning(isAway: Bool) {
         let stand = Stand()

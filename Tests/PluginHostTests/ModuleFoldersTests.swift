@@ -208,8 +208,8 @@ struct ListingTests {
                 batches  of at most 100 events and 5000 bytes
                 at once  one batch
                 order    kept, unless "ordered" is false
-                repeats  not recognised
-                erasure  cannot forget subjects
+                repeats  not recognized
+                erasure  cannot erase the data of subjects
 
                 SETTING       TYPE               DEFAULT   MEANING
                 path          string like ^/     required  Where to write

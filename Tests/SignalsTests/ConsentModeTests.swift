@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(
-        "each of the four signals is recognised by its name",
+        "each of the four signals is recognized by its name",
         arguments: zip(
             ["ad_storage", "analytics_storage", "ad_user_data", "ad_personalization"],
             [ConsentMode.Signals.adStorage, .analyticsStorage, .adUserData, .adPersonalization]))

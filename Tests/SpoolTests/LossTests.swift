@@ -362,7 +362,7 @@ struct SpoolUpgradeTests {
         }
     }
 
-    @Test("is not recognised by a changed version alone: such a file is damaged, and its rows must have their checksums")
+    @Test("is not recognized by a changed version alone: such a file is damaged, and its rows must have their checksums")
     func versions() throws {
         for version in 0...7 where version != 3 {
             for keeps in [true, false] {

@@ -245,7 +245,7 @@ struct EncryptionTests {
         #expect(!folder.holds("hidden"))
     }
 
-    @Test("recognises a row that was changed or moved, and sets it aside")
+    @Test("recognizes a row that was changed or moved, and sets it aside")
     func tampering() throws {
         let folder = Folder()
         let file = try spool(folder, key: key)

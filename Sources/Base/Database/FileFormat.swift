@@ -3,7 +3,7 @@
 internal import Glibc
 public import Platform
 
-/// The tables of a kind of file, and the numbers by which it is recognised.
+/// The tables of a kind of file, and the numbers by which it is recognized.
 public struct FileFormat: Sendable {
     /// The mark of the kind of file: four letters, as `file` and `PRAGMA application_id` show them.
     public var application: Int64

@@ -1,4 +1,4 @@
-// A checksum over the values of a row, which is stored in a column of the same row. A reader thereby detects a row that was damaged or
+// A checksum over the values of a row, which is stored in a column of the same row. It shows a reader that the row was damaged or
 // moved. The checksum covers the kind of file, the table, the row's number, and each value with its type and length. So a byte that moves
 // from one column to the next changes it. It misses damage with a probability of about 2^-64. It does not stop an attacker, who can compute
 // it too. Encrypted rows have the tag of AES-GCM against attackers.

@@ -1,5 +1,5 @@
 // A growable sequence of bytes for blocks, parcels and batches. It is reused and not allocated again. `count` bytes from `base` are
-// initialised and `capacity` bytes are writable. It never shrinks without a request.
+// initialized and `capacity` bytes are writable. It never shrinks without a request.
 
 public struct ByteBuffer: ~Copyable, @unchecked Sendable {
     public internal(set) var base: UnsafeMutablePointer<UInt8>

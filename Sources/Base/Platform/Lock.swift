@@ -32,7 +32,7 @@ public final class Monitor<Value: ~Copyable>: @unchecked Sendable {
     }
 
     /// Calls the body again each time the value may have changed, until it returns a result. The lock is released in between. There is no
-    /// way to wait inside `withLock`, because the value must not change while a body has borrowed it. An optimised build could keep using
+    /// way to wait inside `withLock`, because the value must not change while a body has borrowed it. An optimized build could keep using
     /// the old value.
     public func waitUntilReady<R>(_ attempt: (inout Value) -> Readiness<R>) -> R {
         pthread_mutex_lock(mutex)

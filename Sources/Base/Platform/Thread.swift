@@ -27,7 +27,7 @@ public struct Thread: ~Copyable, @unchecked Sendable {
     public consuming func detach() { pthread_detach(handle) }
 }
 
-/// What a thread is given when it starts. It is not declared inside `start`: the compiler cannot optimise a local class across modules.
+/// What a thread is given when it starts. It is not declared inside `start`: the compiler cannot optimize a local class across modules.
 private final class ThreadBody: Sendable {
     let name: String
     let run: @Sendable () -> Void

@@ -10,9 +10,9 @@ extension LedgerEntry? {
         guard let entry = self else { return "nothing is on record\n" }
         var rows: [(String, String)] = []
         if let record = entry.record {
-            rows += [("said", record.terms.text), ("when", "\(timestamp(record.decided)), by \(printable(record.origin))")]
+            rows += [("decision", record.terms.text), ("when", "\(timestamp(record.decided)), by \(printable(record.origin))")]
         } else {
-            rows.append(("said", "nothing of its own"))
+            rows.append(("decision", "nothing of its own"))
         }
         if !entry.ties.isEmpty {
             rows.append(("tied to", "\(grouped(entry.ties.count)) other\(entry.ties.count == 1 ? "" : "s")"))

@@ -6,7 +6,8 @@ public import StateFiles
 public import Terminal
 
 public let stateOption = Option(
-    name: "--state", value: "DIR", about: "the folder for what is kept: queues on disk, dead letters (default: ~/.local/state/switchyard)")
+    name: "--state", value: "DIR",
+    about: "the state folder (default: $STATE_DIRECTORY, $XDG_STATE_HOME/switchyard or ~/.local/state/switchyard)")
 
 public let configOption = Option(name: "--config", short: "-c", value: "FILE", about: "the configuration (default: routes.json)")
 

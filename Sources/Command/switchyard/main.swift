@@ -61,8 +61,8 @@ func dispatch(_ words: [String]) throws -> Int32 {
     var rest = words[...]
     if let first = words.first, !first.hasPrefix("-") {
         guard let named = commands.first(where: { $0.name == first }) else {
-            let near = nearest(to: first, among: commands.map(\.name)).map { ", did you mean \($0)?" } ?? ""
-            throw UsageFault("unknown command '\(first)'\(near); see switchyard --help")
+            let near = nearest(to: first, among: commands.map(\.name)).map { ", did you mean \($0)?" } ?? ";"
+            throw UsageFault("unknown command '\(first)'\(near) see switchyard --help")
         }
         command = named
         rest = rest.dropFirst()

@@ -1,6 +1,6 @@
-// The seal: the only place where an event is admitted. It compares the demand of a route with the consent state of the event, and makes an
+// The only place where an event is admitted. It compares the demand of a route with the consent state of the event, and makes an
 // `Admitted` if the state covers the demand. A parcel takes no event without an `Admitted`, so no event reaches a provider without passing
-// the gate. In doubt the seal denies: if something is demanded, an unknown, broken, unreadable or insufficient state is not admitted.
+// the gate. In doubt it denies: if something is demanded, an unknown, broken, unreadable or insufficient state is not admitted.
 
 internal import Events
 
@@ -76,7 +76,7 @@ public struct AdmissionRules: BitwiseCopyable {
     @usableFromInline let entryLevels: UnsafeBufferPointer<UInt8>
 
     public init(width: Int, cutsFields: Bool, keeps: UnsafeBufferPointer<Int>, entryLevels: UnsafeBufferPointer<UInt8>) {
-        precondition(width > 0 && keeps.count == entryLevels.count, "each level has an entry level")
+        precondition(width > 0 && keeps.count == entryLevels.count, "a level has no entry level")
         self.width = width
         self.cutsFields = cutsFields
         self.keeps = keeps

@@ -118,8 +118,8 @@ public struct Parcel: ~Copyable, Sendable {
         _ admitted: borrowing Admitted, _ note: Note, lineOf count: Int, messageID: MessageIDPlace
     ) -> Line {
         let first = bytes.base + bytes.count
-        precondition(count > 0 && bytes.count &+ count <= bytes.capacity, "the line fits the reserved space")
-        assert(first[count - 1] == UInt8(ascii: "\n"), "the line ends with a newline")
+        precondition(count > 0 && bytes.count &+ count <= bytes.capacity, "the line does not fit into the reserved space")
+        assert(first[count - 1] == UInt8(ascii: "\n"), "the line does not end with a newline")
         assert(Int(messageID.offset) + Int(messageID.count) < count, "the message id is outside its line")
         bytes.extend(by: count)
         append(admitted.entryLevel, note: note, messageID: messageID)

@@ -64,7 +64,7 @@ struct ConsentMemo: ~Copyable {
     }
 
     mutating func keep(_ stated: StatedConsent, at index: Int, member: Int, text: ByteRun) {
-        assert(index < ConsentMemo.places && text.count <= ConsentMemo.longest, "a text that is not cached")
+        assert(index < ConsentMemo.places && text.count <= ConsentMemo.longest, "the text is too long to be cached, or has no place")
         places[index] = Place(
             count: text.count, member: member, isBroken: stated.isBroken, level: stated.level, statesLevel: stated.statesLevel,
             statesPurposes: stated.statesPurposes, isMapped: stated.isMapped, isPrivate: stated.isPrivate)

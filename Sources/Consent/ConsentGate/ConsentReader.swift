@@ -111,7 +111,7 @@ struct ConsentReader: ~Copyable {
         } else if stated.isPrivate {
             level = 0
         }
-        assert(rules.levels.indices.contains(level), "a level that the plan does not have")
+        assert(rules.levels.indices.contains(level), "the plan does not have this level")
         return ConsentState(kind: .known, level: level, granted: settled)
     }
 

@@ -77,7 +77,7 @@ public final class ConsentRecords: @unchecked Sendable {
     /// Adds a table and returns the number of subjects that it takes.
     private func grow() -> Int {
         let count = Int(tableCount.pointee)
-        precondition(count < ConsentRecords.mostTables, "more subjects than fit into memory")
+        precondition(count < ConsentRecords.mostTables, "there are more subjects than fit into memory")
         (tables + count).initialize(to: SubjectTable(capacity: tables[count - 1].capacity * 2))
         cplatform_store(tableCount, UInt32(count + 1))
         return tables[count].capacity
@@ -166,7 +166,7 @@ public final class ConsentRecords: @unchecked Sendable {
     func number(of terms: [ConsentTerms]) -> Number { state.withLock { number(of: terms, &$0) } }
 
     func terms(_ number: Number) -> [ConsentTerms] {
-        assert(number != 0 && number != ConsentRecords.unreadable, "a number without terms")
+        assert(number != 0 && number != ConsentRecords.unreadable, "a number has no terms")
         return state.withLock { $0.terms[Int(number)] }
     }
 }

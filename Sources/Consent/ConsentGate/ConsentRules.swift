@@ -48,7 +48,7 @@ struct ConsentRules: BitwiseCopyable {
         all.formUnion((plan.gpc ?? []).map { Array($0.utf8) })
         all.formUnion(plan.map.purposes.map { Array($0.utf8) })
         let sorted = ConsentRules.sorted(all)
-        precondition(!plan.levels.isEmpty, "a consent section has a level")
+        precondition(!plan.levels.isEmpty, "a consent section has no level")
         names = store.list(sorted.map(store.text))
         width = max(1, (sorted.count + 63) / 64)
         nothing = store.list([UInt64](repeating: 0, count: width)).baseAddress!

@@ -37,7 +37,7 @@ public final class ConsentSection: @unchecked Sendable {
         )
         rules = store.one(Gate.Rules(consent: consent, raises: store.list(raises), admission: admission))
         vocabulary = ConsentVocabulary(section, purposes: consent.names.map { String(decoding: $0.bytes, as: UTF8.self) })
-        precondition(numbers.count == plan.routes.count, "each route has a number")
+        precondition(numbers.count == plan.routes.count, "a route has no number")
         routes = zip(numbers, plan.routes).map { number, route in
             // A route without a demand demands the highest level.
             let demand = route.consent ?? ConsentDemand(level: section.levels.count - 1)

@@ -37,7 +37,7 @@ public struct ConsentStatementRules: BitwiseCopyable {
 
     /// `slots` has the slots of `paths`, in their order.
     public init(_ slots: [Int], tiesUsers: Bool) {
-        precondition(slots.count == ConsentStatementRules.paths.count, "each member of a statement has a slot")
+        precondition(slots.count == ConsentStatementRules.paths.count, "a member of a statement has no slot")
         type = slots[0]
         event = slots[1]
         consent = slots[2]

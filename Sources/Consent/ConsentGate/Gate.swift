@@ -1,4 +1,4 @@
-// The consent gate. It finds the two sides that the seal (`Admission`) compares: what a route and the event's name demand, and the consent
+// The consent gate. It finds the two sides that `Admission` compares: what a route and the event's name demand, and the consent
 // state of the event. It finds each at most once for each event, and only if a rule needs it.
 
 public import Admission
@@ -88,7 +88,7 @@ public struct Gate: ~Copyable {
         let demand = raised(demand, event: event, name: &name, nameSlot: nameSlot)
         switch Admission.decide(demand, rules?.pointer(to: \.admission), state: { state(of: event) }) {
         case .admitted(let admitted):
-            assert(rules == nil || demand.isEmpty || state(of: event).kind == .known, "admitted without a known state")
+            assert(rules == nil || demand.isEmpty || state(of: event).kind == .known, "an event is admitted without a known state")
             return .admitted(admitted)
         case .denied(.unreadable):
             let standings = standings

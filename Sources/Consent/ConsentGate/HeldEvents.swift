@@ -39,7 +39,7 @@ public struct HeldEvents: ~Copyable, Sendable {
     public mutating func append(
         _ event: ScannedEvent, id: ByteRun?, arrival: Int64, level: Int, subjects: UnsafeBufferPointer<SubjectKey>, routes: [Int]
     ) {
-        assert(!routes.isEmpty, "an event that waits for no route")
+        assert(!routes.isEmpty, "an event waits for no route")
         let start = bytes.count
         if let id { bytes.append(id.base, id.count) }
         let line = bytes.count
@@ -58,7 +58,7 @@ public struct HeldEvents: ~Copyable, Sendable {
     /// Returns the id that the event was given, followed by the event.
     public func body(_ index: Int) -> UnsafeRawBufferPointer {
         let entry = entries.all[index]
-        precondition(entry.start <= entry.line && entry.line <= entry.end && entry.end <= bytes.count, "an event outside of the bytes")
+        precondition(entry.start <= entry.line && entry.line <= entry.end && entry.end <= bytes.count, "an event lies outside the bytes")
         return UnsafeRawBufferPointer(rebasing: bytes.bytes[entry.start..<entry.end])
     }
     /// Returns the length of the id that the event was given, with its quotes. It is 0 if it was given none.

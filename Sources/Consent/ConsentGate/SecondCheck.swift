@@ -207,7 +207,7 @@ private final class Today {
         var refused: [Int] = []
         for (index, entry) in entries.enumerated() {
             let first = Int(entry.firstSubject)
-            precondition(first + Int(entry.subjectCount) <= all.count, "the subjects of an entry are outside of the batch")
+            precondition(first + Int(entry.subjectCount) <= all.count, "the subjects of an entry lie outside the batch")
             let subjects = UnsafeBufferPointer(rebasing: all[first..<first + Int(entry.subjectCount)])
             let coming = min(first + Today.ahead, all.count)
             standings.prepare(UnsafeBufferPointer(rebasing: all[coming..<min(coming + subjects.count, all.count)]))
@@ -230,7 +230,7 @@ private final class Today {
         _ demand: Demand, entryLevel: UInt8, arrival: Int64, subjects: UnsafeBufferPointer<SubjectKey>, bans: Bans
     ) -> CheckResult {
         let level = max(demand.level, levels[Int(entryLevel)])
-        assert(consent.levels.indices.contains(level), "a level that the plan does not have")
+        assert(consent.levels.indices.contains(level), "the plan does not have this level")
         let demand = Demand(level: level, purposes: demand.purposes)
         guard !demand.isEmpty else { return .pass }
         if !bans.isEmpty, isBanned(arrival, subjects: subjects, bans: bans, demand: demand) { return .refused }

@@ -32,7 +32,7 @@ public struct Subjects: ~Copyable {
     private var decoder = Decoder()
     private var otherDecoder = Decoder()
 
-    /// The subjects of an event that were found before its turn. The event is recognised by its address, so this must not outlive the
+    /// The subjects of an event that were found before its turn. The event is recognized by its address, so this must not outlive the
     /// event.
     private struct Expected: BitwiseCopyable {
         /// The address of the event's first byte. It is nil if there is no event.
@@ -92,7 +92,9 @@ public struct Subjects: ~Copyable {
         for index in 0..<2 where expected[index].line == line {
             count = expected[index].count
             found = expected[index].keys
-            assert(find(event, into: keys) == count && (0..<count).allSatisfy { keys[$0] == found[$0] }, "found in another event")
+            assert(
+                find(event, into: keys) == count && (0..<count).allSatisfy { keys[$0] == found[$0] },
+                "the subjects were found in another event")
             return
         }
         count = find(event, into: keys)

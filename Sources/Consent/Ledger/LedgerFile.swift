@@ -66,7 +66,7 @@ public final class LedgerFile: @unchecked Sendable {
         do throws(StorageFault) {
             try LedgerFile.advised { () throws(StorageFault) in
                 try rows.install()
-                try recognise()
+                try recognize()
             }
         } catch {
             database.closeKeepingLog()
@@ -198,7 +198,7 @@ public final class LedgerFile: @unchecked Sendable {
     }
 
     /// Records the keys that the file is written under, if it does not know them yet.
-    private func recognise() throws(StorageFault) {
+    private func recognize() throws(StorageFault) {
         try readTime()
         let isMarked = try LedgerFile.checkMark(database, options)
         var fresh: [LedgerKeys.Key] = []

@@ -1,4 +1,4 @@
-// Finds the end of a value in text that may be invalid JSON, so that one bad event does not affect its neighbours. It recognises only
+// Finds the end of a value in text that may be invalid JSON, so that one bad event does not affect its neighbours. It recognizes only
 // strings and brackets, reads each byte once, and never reads beyond its limit.
 
 internal import Events

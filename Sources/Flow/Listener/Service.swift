@@ -154,7 +154,7 @@ public enum Refusal: Error, Sendable, Equatable {
         case .otherKey: "the key is not valid for this path"
         case .noCertificate: "a client certificate from one of the configured authorities is needed"
         case .notFound: "there is nothing at this path"
-        case .wrongMethod(let allowed): "expected \(allowed.joined(separator: ", "))"
+        case .wrongMethod(let allowed): "the method must be \(allowed.joined(separator: " or "))"
         case .tooManyEvents(let most): "more than \(most) events in one request; send them in several"
         case .longURL(let most): "the URL has more than \(most) bytes"
         case .overloaded: "the router is overloaded; send the events again later"

@@ -49,8 +49,12 @@ public enum Listing {
             ["batches", limits.isEmpty ? "of any size" : "of at most " + limits.joined(separator: " and ")],
             ["at once", about.concurrency == 1 ? "one batch" : "up to \(about.concurrency) batches"],
             ["order", about.delivery.ordered ? "kept, unless \"ordered\" is false" : "not kept, unless \"ordered\" is true"],
-            ["repeats", about.deduplicates ? "recognised by their messageId" : "not recognised"],
-            ["erasure", about.canErase ? "can forget subjects, but the router does not ask it yet" : "cannot forget subjects"],
+            ["repeats", about.deduplicates ? "recognized by their messageId" : "not recognized"],
+            [
+                "erasure",
+                about.canErase
+                    ? "can erase the data of subjects, but the router does not call it yet" : "cannot erase the data of subjects",
+            ],
         ])
         let settings = rows(.object(about.settings), "", required: true).filter { !$0[0].isEmpty }
         result += settings.isEmpty ? "\nIt has no settings.\n" : "\n" + columns([["SETTING", "TYPE", "DEFAULT", "MEANING"]] + settings)

@@ -28,7 +28,7 @@ public final class Router: Sendable {
 
     /// `say` gets the messages to the user, one line at a time.
     public init(_ plan: Plan, outlets: [Outlet], options: RouterOptions, say: @escaping @Sendable (String) -> Void) {
-        precondition(outlets.count == plan.providers.count, "each provider of the plan needs an outlet")
+        precondition(outlets.count == plan.providers.count, "a provider of the plan has no outlet")
         let key = options.key ?? Router.randomKey()
         assert(key.count == 16, "the key of the hashes has another size")
         let totals = Monitor(Totals())

@@ -1,4 +1,4 @@
-// The tables of a spool file, with comments for a person who uses the sqlite3 shell, and the mark by which the file is recognised.
+// The tables of a spool file, with comments for a person who uses the sqlite3 shell, and the mark by which the file is recognized.
 
 internal import Database
 

@@ -1,5 +1,5 @@
 // Encrypts what is stored on disk with AES-256-GCM of libcrypto, under a key that is derived from a configured one. Each sealed text is
-// bound to its place, so it cannot be moved to another place. A sealed text that was changed is recognised and never opened.
+// bound to its place, so it cannot be moved to another place. A sealed text that was changed is recognized and never opened.
 
 internal import CCrypto
 internal import Glibc

@@ -43,7 +43,7 @@ extension Database {
         try sealed.withUnsafeBufferPointer { (bytes) throws(StorageFault) in try putCheck(UnsafeRawBufferPointer(bytes), application) }
     }
 
-    /// Writes the row by which `admits` recognises the key.
+    /// Writes the row by which `admits` recognizes the key.
     public func putCheck(_ bytes: UnsafeRawBufferPointer, _ application: Int64?) throws(StorageFault) {
         let insert = try statement(
             application == nil

@@ -49,7 +49,7 @@ extension RouteExplainer {
         }
         let cut = section.fields.filter { $0.level > gate.level && came[$0.path] != nil }
         if !cut.isEmpty {
-            parts.append("cuts " + list(cut.map { "\(printable($0.path.description)), which demands \(level($0.level))" }))
+            parts.append("removes " + list(cut.map { "\(printable($0.path.description)), which demands \(level($0.level))" }))
         }
         return parts.joined(separator: "; ")
     }

@@ -25,7 +25,7 @@ extension RouteExplainer {
             case .messageID: (by.map { "\($0) cannot be hashed, " } ?? "") + "messageId hashes to"
             case .wholeEvent: "\(by.map { "\($0) and " } ?? "")messageId cannot be hashed, the event's bytes hash to"
             }
-        return "\(hashes) \(RouteExplainer.fraction(finding.hash, for: finding.rate)), the sample takes below \(finding.rate)"
+        return "\(hashes) \(RouteExplainer.fraction(finding.hash, for: finding.rate)), the sample takes hashes below \(finding.rate)"
     }
 
     /// Describes where the rate comes from. It is empty if the sample has only one rate.

@@ -60,10 +60,10 @@ struct RouteExplainer {
 
     private func excluded(_ name: Path) -> String {
         guard let exclusion = finding.exclusion else {
-            return "\(isNow(name)), kept out by \(list(route.not.events.map { shown($0.pattern) }))"
+            return "\(isNow(name)), excluded by \(list(route.not.events.map { shown($0.pattern) }))"
         }
         let match = route.not.match[exclusion]
-        return "\(isNow(match.path)), kept out by \(list(match.anyOf.map(shown)))"
+        return "\(isNow(match.path)), excluded by \(list(match.anyOf.map(shown)))"
     }
 
     /// Describes the part of an expression that decided, as it is written.
@@ -153,7 +153,7 @@ struct RouteExplainer {
 extension RoutePlan {
     /// Describes a filter that names no member and no event.
     fileprivate var takesEvery: String {
-        if !not.events.isEmpty || !not.match.isEmpty { return "nothing keeps it out" }
+        if !not.events.isEmpty || !not.match.isEmpty { return "nothing excludes it" }
         return takesRest ? "no route took it before" : "takes every event"
     }
 }

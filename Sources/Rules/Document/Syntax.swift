@@ -87,7 +87,11 @@ public enum Syntax {
         }
         if words.hasPrefix("NUL byte") { return LocatedFault(offset: start, message: "a key holds a NUL byte") }
         let near = Words.shortened(source.text(token.range), 40)
-        return LocatedFault(offset: start, message: "unexpected \(near), \(expected(words))" + hint(token, before, in: source))
+        if before?.kind == .comma, token.kind == .close {
+            let wanted = words == "string or '}' expected" ? "a key in double quotes" : "a value"
+            return LocatedFault(offset: start, message: "unexpected \(near) after a comma, expected \(wanted), or no comma")
+        }
+        return LocatedFault(offset: start, message: "unexpected \(near), \(expected(words))" + hint(token, in: source))
     }
 
     /// Returns jansson's message without its quote of the text nearby. `isAtEnd` is true if jansson found the end of the file there.
@@ -114,9 +118,8 @@ public enum Syntax {
         }
     }
 
-    private static func hint(_ token: Token, _ before: Token?, in source: Source) -> String {
+    private static func hint(_ token: Token, in source: Source) -> String {
         let first = source.bytes[token.range.lowerBound]
-        if before?.kind == .comma, token.kind == .close { return "; a comma is not allowed before it" }
         if first == UInt8(ascii: "/") || first == UInt8(ascii: "#") { return "; JSON has no comments" }
         if first == UInt8(ascii: "'") { return "; JSON uses double quotes" }
         return ""

@@ -1,4 +1,4 @@
-// The places in which `scrub` and `mask` change the text of strings. They never change the event's own `messageId`, because receivers recognise
+// The places in which `scrub` and `mask` change the text of strings. They never change the event's own `messageId`, because receivers recognize
 // a repeated event by it.
 
 internal import Document

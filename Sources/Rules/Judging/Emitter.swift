@@ -78,7 +78,7 @@ struct Emitter: ~Copyable {
     /// Returns the line of the emitted event with this index, without its newline.
     func line(_ index: Int) -> [UInt8] {
         let end = index + 1 < starts.count ? Int(starts[index + 1]) : lines.count
-        assert(lines.base[end - 1] == UInt8(ascii: "\n"), "each emitted event is one line")
+        assert(lines.base[end - 1] == UInt8(ascii: "\n"), "an emitted event does not end its line")
         return Array(lines.bytes[Int(starts[index])..<end - 1])
     }
 

@@ -24,7 +24,7 @@ struct ImmediateNames: ~Copyable {
     deinit { known.deallocate() }
 
     @inline(__always) func contains(_ provider: Int, _ event: ScannedEvent, context: inout EventContext) -> Bool {
-        assert(names.indices.contains(provider), "a provider that the plan does not have")
+        assert(names.indices.contains(provider), "the plan does not have this provider")
         let globs = names[provider]
         return !globs.isEmpty && find(provider, event, globs: globs, context: &context)
     }

@@ -21,7 +21,7 @@ struct RouteFilter {
 
     /// Limits the routes of the next events to those of a key, counted from 1. 0 means no key.
     @inline(__always) mutating func limit(source: Int, key: Int) {
-        assert(key == 0 || key <= boundsOfKeys[source].count, "a key that its source does not have")
+        assert(key == 0 || key <= boundsOfKeys[source].count, "the source does not have this key")
         bounds = key == 0 ? nil : boundsOfKeys[source][key - 1]
     }
 
@@ -32,7 +32,7 @@ struct RouteFilter {
 
     /// Returns the stage of the filter that excludes the event. Returns nil if the route takes the event.
     @inline(__always) mutating func stage(_ event: ScannedEvent, route index: Int, context: inout EventContext) -> FilterStage? {
-        assert(routes.indices.contains(index), "a route that the plan does not have")
+        assert(routes.indices.contains(index), "the plan does not have this route")
         let route = routes.baseAddress! + index
         if let bounds, !bounds[index] { return .key }
         if route.pointee.takesRest, isTaken { return .else }

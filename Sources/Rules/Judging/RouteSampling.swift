@@ -33,7 +33,7 @@ struct RouteSampling: ~Copyable {
     ) -> Answer {
         if isKept(rule, event, context: &context) { return .isIn(rate: 0) }
         let rate = rate(rule, event, context: &context)
-        assert(rule.pointee.rates.indices.contains(rate), "a rate that the sample does not have")
+        assert(rule.pointee.rates.indices.contains(rate), "the sample does not have this rate")
         guard sampler.takes(rule.pointee.rates.baseAddress! + rate, by: rule.pointee.member, event, turn: context.turn) else {
             return .out(.sampledOut)
         }

@@ -108,7 +108,7 @@ struct RulesCompiler {
                 }
             }
         }
-        assert(left.isEmpty, "each value of an emitted event has its place")
+        assert(left.isEmpty, "a value of an emitted event has no place")
         pieces.append(EmitPiece(text: store.text(text), expression: -1))
         return EmitRule(condition: condition, edit: edit, pieces: store.list(pieces))
     }

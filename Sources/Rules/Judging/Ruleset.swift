@@ -65,7 +65,7 @@ public final class Ruleset: Sendable {
         precondition(routeCount <= Int(UInt16.max) + 1, "a parcel's entry counts routes in two bytes")
         sessionPaths = PathTrie(plan.routes.compactMap(\.session?.place))
         let numbers = numbers ?? plan.routes.indices.map { UInt16($0) }
-        precondition(numbers.count == routeCount, "each route has a number")
+        precondition(numbers.count == routeCount, "a route has no number")
         let paths = paths
         consent = ConsentSection(plan, numbers: numbers, levels: levels) { path in wanted.readsConsent ? paths.slot(of: path) : nil }
         let compiler = RulesCompiler(

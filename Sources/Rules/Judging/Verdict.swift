@@ -67,8 +67,8 @@ public struct Tally: Sendable {
     private(set) var routes: Int
     public init(routes: Int) {
         self.routes = routes
-        assert(Tally.columns.indices.allSatisfy { Tally.column(of: Tally.columns[$0]) == $0 }, "each verdict has its own column")
-        assert(Tally.columns.count == Tally.width, "each column has its verdict")
+        assert(Tally.columns.indices.allSatisfy { Tally.column(of: Tally.columns[$0]) == $0 }, "two verdicts share a column")
+        assert(Tally.columns.count == Tally.width, "a column has no verdict")
         keepErrors = Array(repeating: 0, count: routes)
         transformErrors = keepErrors
         counts = Array(repeating: 0, count: routes * Tally.width)
@@ -132,7 +132,7 @@ public struct Tally: Sendable {
 
     /// Adds the counts of another block. `numbers` are the numbers that its routes have here.
     public mutating func add(_ other: Tally, numbers: [UInt16]) {
-        precondition(numbers.count == other.routes, "each route of the other tally has a number")
+        precondition(numbers.count == other.routes, "a route of the other tally has no number")
         addTotals(other)
         if let most = numbers.max() { addRoutes(upTo: most) }
         for (route, number) in numbers.enumerated() {

@@ -29,7 +29,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:12: consent: lacks 'levels': levels of consent in rising order, each with the purposes it needs"
+                "1:12: consent: lacks 'levels': levels of consent in rising order, each with its purposes"
             ]),
         Broken(
             "no levels",
@@ -271,7 +271,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:47: consent.unknown: lacks 'else': the policy for any other value",
+                "1:47: consent.unknown: lacks 'else': the policy for any other value of 'for'",
                 "1:79: consent.unknown.is.a: lacks 'by': the member of the event whose value decides",
                 "1:80: consent.unknown.is.a: unknown key 'for', expected by, is or else",
                 "1:95: consent.unknown.is.a.is: must not be empty, expected an object of values with policies",

@@ -44,7 +44,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:62: consent.ledger: lacks 'key': the key of 'keys' under which ids are hashed",
+                "1:62: consent.ledger: lacks 'key': the name of the key in 'keys' under which ids are hashed",
                 "1:87: consent.ledger.previous[2]: 'old' is there twice, expected once",
                 "1:94: consent.ledger: unknown key 'keep', expected key or previous",
                 #"1:122: consent.minimum_version must be a name, not empty, is """#,

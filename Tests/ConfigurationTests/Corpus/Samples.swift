@@ -172,9 +172,9 @@ extension Broken {
             """#,
             [
                 "3:19: emit[0].event.userId: the consent section looks for subjects there, expected another member",
-                "3:43: emit[0].event.y: names traits.role, which the consent section cuts out of events, expected other members",
-                "3:80: emit[0].event.w: names traits.role, which the consent section cuts out of events, expected other members",
-                "3:109: emit[0].event.v: names traits.role, which the consent section cuts out of events, expected other members",
+                "3:43: emit[0].event.y: names traits.role, which the consent section removes from events, expected other members",
+                "3:80: emit[0].event.w: names traits.role, which the consent section removes from events, expected other members",
+                "3:109: emit[0].event.v: names traits.role, which the consent section removes from events, expected other members",
             ]),
         Broken(
             "a sample by a broken path",

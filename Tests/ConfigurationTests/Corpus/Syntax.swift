@@ -39,13 +39,13 @@ extension Broken {
             "a comma before the end of an object",
             #"{"a": 1,}"#,
             [
-                "1:9: unexpected }, expected a key in double quotes or '}'; a comma is not allowed before it"
+                "1:9: unexpected } after a comma, expected a key in double quotes, or no comma"
             ]),
         Broken(
             "a comma before the end of a list",
             #"{"a": [1,]}"#,
             [
-                "1:10: unexpected ], expected a value; a comma is not allowed before it"
+                "1:10: unexpected ] after a comma, expected a value, or no comma"
             ]),
         Broken(
             "a comment",

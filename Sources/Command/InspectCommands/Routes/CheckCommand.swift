@@ -86,7 +86,7 @@ extension Plan {
             text += "\n  consent on record to a text before version \(hidden.masked(version)) counts as unknown"
         }
         for field in consent.fields {
-            text += "\n  \(hidden.masked(field.path.description)) is cut below \(hidden.masked(consent.levels[field.level].name))"
+            text += "\n  \(hidden.masked(field.path.description)) is removed below \(hidden.masked(consent.levels[field.level].name))"
         }
         for event in consent.events {
             text += "\n  events \(hidden.masked(event.glob.pattern)) demand \(hidden.masked(consent.levels[event.level].name))"

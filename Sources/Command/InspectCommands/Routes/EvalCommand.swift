@@ -50,6 +50,10 @@ private func evaluate(_ arguments: Arguments) throws -> Int32 {
     var scanner = Scanner(paths)
     var evaluator = Evaluator(ExpressionSet([expression], paths: paths), sources: ["stdin"])
     guard let event = scanner.scan(block.bytes, 0) else {
+        if isBlank(block, from: 0) {
+            Console.say("eval takes one event, was given none; for example: head -n 1 events.ndjson | switchyard eval 'has(userId)'")
+            return ExitCode.invalidInput
+        }
         Console.say("\(file == "-" ? "standard input" : printable(file)):1:\(Int(scanner.fault.offset) + 1): \(scanner.fault.message)")
         return ExitCode.invalidInput
     }

@@ -6,7 +6,7 @@ public import Terminal
 
 public let providersCommand = Command(
     name: "providers",
-    about: "Lists the installed providers; with a name, its settings and limits.",
+    about: "Lists the installed modules; with NAME, the settings and limits of one.",
     argument: "NAME",
     run: { arguments in
         let folders = ModuleFolders.standard()
@@ -17,8 +17,8 @@ public let providersCommand = Command(
             return ExitCode.delivered
         }
         guard let module = installed.first(where: { $0.name == name }) else {
-            let near = nearest(to: name, among: installed.map(\.name)).map { ", did you mean \($0)?" } ?? ""
-            throw UsageFault("there is no provider '\(name)'\(near); see switchyard providers")
+            let near = nearest(to: name, among: installed.map(\.name)).map { ", did you mean \($0)?" } ?? ";"
+            throw UsageFault("there is no module '\(name)'\(near) see switchyard providers")
         }
         try Console.show(Listing.details(module))
         if case .failure = module.state { return ExitCode.configuration }

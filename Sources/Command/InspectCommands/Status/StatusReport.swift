@@ -136,7 +136,7 @@ public struct StatusReport {
             lines += table(router.lanes, style)
             for lane in router.lanes { lines += troubles(lane, style) }
         } else {
-            lines.append("no router runs on \(printable(state))")
+            lines.append("no router runs with the state folder \(printable(state))")
         }
         if let held, held.events > 0 || held.fault != nil { lines += ["", style.strong("Held for consent") + ": " + text(of: held)] }
         if !spools.isEmpty {

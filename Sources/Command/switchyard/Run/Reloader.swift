@@ -100,7 +100,7 @@ final class Reloader: Sendable {
             ("kept", names { if case .kept = $0 { true } else { false } }), ("changed", names { $0 == .changed }),
             ("added", names { $0 == .added }), ("removed", changes.removed),
         ]
-        let named = parts.filter { !$0.1.isEmpty }.map { "\($0.0) \($0.1.joined(separator: ", "))" }
-        return "\(printable(file)) was loaded: \(named.joined(separator: "; "))"
+        let named = parts.filter { !$0.1.isEmpty }.map { "; \($0.0): \($0.1.joined(separator: ", "))" }
+        return "\(printable(file)) was loaded\(named.joined())"
     }
 }

@@ -56,7 +56,7 @@ extension CompiledSignals {
     init(_ slots: [Int], _ map: ConsentMapCompiler) {
         var compiler = SignalCompiler(slots: slots, map: map)
         ConsentSignals.visit(&compiler)
-        precondition(compiler.memberCount == slots.count, "each member that carries consent has a slot")
+        precondition(compiler.memberCount == slots.count, "a member that carries consent has no slot")
         let roots = ConsentMember.all.filter(\.isOutermost).map {
             Root(slot: slots[$0.index], isFalseSilent: $0.declaration.isFalseSilent)
         }

@@ -76,7 +76,7 @@ struct ConsentReading: ~Copyable {
     /// Returns what the event states, after every signal was visited. It is valid until the next event is read.
     @inline(__always)
     mutating func end() -> StatedConsent {
-        assert(readCount == rules.signals.count, "every signal was read")
+        assert(readCount == rules.signals.count, "a signal was not read")
         applyPrivacyControl()
         return stated
     }
@@ -103,7 +103,7 @@ struct ConsentReading: ~Copyable {
 extension ConsentReading: ConsentSignalVisitor {
     @inline(__always)
     mutating func visit<Signal: ConsentSignal>(_: Signal.Type) {
-        guard let event else { preconditionFailure("no event is read") }
+        guard let event else { preconditionFailure("no event is being read") }
         let signal = rules.signals.signal(readCount, Signal.self)
         readCount &+= 1
         signal.pointee.read(event, &self)
@@ -115,14 +115,14 @@ extension ConsentReading: ConsentSignalVisitor {
 extension ConsentReading {
     /// Reports that the value of this member is not in its form. Then the event is broken.
     mutating func breaks(_ member: SignalMember) {
-        assert(member.index < UInt64.bitWidth, "a member without a bit")
+        assert(member.index < UInt64.bitWidth, "a member has no bit")
         broken |= 1 << UInt64(member.index)
         stated.isBroken = true
     }
 
     /// States a level: an upper limit, which grants the purposes of that level and no others.
     mutating func limit(to level: Int) {
-        assert(rules.levels.indices.contains(level), "a level that the plan does not have")
+        assert(rules.levels.indices.contains(level), "the plan does not have this level")
         stated.level = level
         stated.statesLevel = true
         guard rules.levelsHavePurposes else { return }
@@ -142,7 +142,7 @@ extension ConsentReading {
 
     /// States that the purpose with this bit is refused.
     mutating func refuse(purpose bit: Int) {
-        assert(bit / 64 < rules.width, "a purpose that the plan does not have")
+        assert(bit / 64 < rules.width, "the plan does not have this purpose")
         refused[bit / 64] = refused[bit / 64] | 1 << UInt64(bit % 64)
     }
 
@@ -152,7 +152,7 @@ extension ConsentReading {
 
     /// States by the configured meaning of the signal whether a purpose is granted. All other purposes stay as they are.
     mutating func cover(purpose bit: Int, isGranted: Bool) {
-        assert(bit / 64 < rules.width, "a purpose that the plan does not have")
+        assert(bit / 64 < rules.width, "the plan does not have this purpose")
         stated.isMapped = true
         covered[bit / 64] = covered[bit / 64] | 1 << UInt64(bit % 64)
         if !isGranted { granted[bit / 64] = granted[bit / 64] & ~(1 << UInt64(bit % 64)) }

@@ -79,7 +79,7 @@ struct CompiledSignals: BitwiseCopyable {
 
     /// Returns the compiled signal at this place of the list.
     @inline(__always) func signal<Signal: ConsentSignal>(_ index: Int, _: Signal.Type) -> UnsafePointer<Signal> {
-        assert(signals.indices.contains(index), "a signal that is not compiled")
+        assert(signals.indices.contains(index), "a signal is not compiled")
         return signals[index].assumingMemoryBound(to: Signal.self)
     }
 }

@@ -17,20 +17,24 @@ enum ConsentForms {
     private static let form = Form<ConsentPlan>.object(
         usual,
         [
-            Member("levels", levels, required: true, "Levels of consent in rising order, each with the purposes it needs.", into: \.levels),
-            Member("subject", subject, "The members that hold the ids of an event's subjects.", into: \.subject),
+            Member("levels", levels, required: true, "Levels of consent in rising order, each with its purposes.", into: \.levels),
+            Member(
+                "subject", subject, "The members that hold the ids of an event's subjects; [\"userId\", \"anonymousId\"] when left out.",
+                into: \.subject),
             Member(
                 "unknown", UnknownForms.rule,
-                "The policy for unknown subjects: \"deny\", \"hold\" or a level to assume, for all events or by a member.",
+                "The policy for unknown subjects: \"deny\", \"hold\" or a level to assume, for all events or by a member; \"deny\" when left out.",
                 into: \.unknownRule),
             Member("hold", HoldForms.bounds, "How many events of unknown subjects may wait for consent, and how long.", into: \.hold),
             Member("default", fallback, "The demand of routes without 'consent'."),
-            Member("fields", fields, "Members that demand a higher level than their event.", into: \.fields),
-            Member("events", events, "Events that demand a higher level than their route.", into: \.events),
+            Member("fields", fields, "Members, each with a level: an event with less consent loses them.", into: \.fields),
+            Member(
+                "events", events, "Globs on event names, each with a level that such an event demands besides its route's.", into: \.events),
             Member("gpc", gpc, "The purposes that Global Privacy Control refuses; all of them when left out.", into: \.gpc),
             Member("ledger", ledger, "Keeps consent on record, with ids hashed under a key of 'keys'.", into: \.ledger),
             Member(
-                "minimum_version", Forms.name, "Consent on record to an older text counts as unknown; refusals still count.",
+                "minimum_version", Forms.name,
+                "The version of the text, such as \"2026-01\": consent on record to an older text counts as unknown, and refusals still count.",
                 into: \.minimumVersion),
             Member("map", ConsentMapForms.map, "What consent in the formats of other platforms means here.", into: \.map),
         ])
@@ -147,9 +151,10 @@ enum ConsentForms {
     private static let fullLedger = Form<LedgerPlan>.object(
         LedgerPlan(),
         [
-            Member("key", ledgerKey, required: true, "The key of 'keys' under which ids are hashed.", into: \.key),
+            Member("key", ledgerKey, required: true, "The name of the key in 'keys' under which ids are hashed.", into: \.key),
             Member(
-                "previous", Forms.set("keys", of: ledgerKey, least: 0), "The keys under which ids were hashed before.", into: \.previous),
+                "previous", Forms.set("keys", of: ledgerKey, least: 0), "The names of the keys under which ids were hashed before.",
+                into: \.previous),
         ])
 
     private static let ledger = Form<LedgerPlan>(SchemaParts.anyOf([SchemaParts.text, fullLedger.schema])) { node, reading in

@@ -52,9 +52,13 @@ enum DeliveryForm {
                 into: \.breaker),
             Member("deadline", Forms.time(0...year), "How long a call of the module may take; 0s means no limit.", into: \.deadline),
             Member("abandon", Forms.integer(1...1000), "How many calls past the deadline stop the lane.", into: \.abandon),
-            Member("retention", retention, "How old events may get while they wait or are dead letters.", into: \.retention),
+            Member(
+                "retention", retention,
+                "How old events may get while they wait or are dead letters, such as \"30d\"; no limit when left out.", into: \.retention),
             Member("immediate", RouteForms.someGlobs, "Events whose name matches do not wait for their batch to fill.", into: \.immediate),
-            Member("ordered", Forms.boolean, "Whether later batches wait until a retry has ended.", into: \.ordered),
+            Member(
+                "ordered", Forms.boolean, "Whether batches are sent one at a time, and later ones wait until a retry has ended.",
+                into: \.ordered),
         ], defaults: Draft(DeliveryPlan()))
 
     static let retention = Forms.time(1...10 * year)
@@ -62,8 +66,8 @@ enum DeliveryForm {
     private static let batch = Form<Draft.Batch>.object(
         Draft.Batch(),
         [
-            Member("events", Forms.integer(1...1_000_000), "The most events.", into: \.events),
-            Member("bytes", Forms.size(1...most), "The most bytes.", into: \.bytes),
+            Member("events", Forms.integer(1...1_000_000), "The most events of a batch.", into: \.events),
+            Member("bytes", Forms.size(1...most), "The most bytes of a batch.", into: \.bytes),
             Member("wait", Forms.time(0...year), "The longest time that an event waits for others.", into: \.wait),
         ], defaults: Draft(DeliveryPlan()).batch)
 

@@ -79,7 +79,7 @@ enum EmitForms {
                 }
                 let named = EmitPlan(condition: emit.condition, members: [member]).values.flatMap(\.paths)
                 if let path = cut.first(where: { cut in named.contains { $0.isAbove(cut) || cut.isAbove($0) } }) {
-                    reading.fault(entry.node, "names \(path), which the consent section cuts out of events, expected other members")
+                    reading.fault(entry.node, "names \(path), which the consent section removes from events, expected other members")
                 }
             }
         }

@@ -16,12 +16,16 @@ enum FileSourceForms {
                 "paths", Forms.set("paths", of: path), required: true, "Which files, as patterns: var/*.ndjson.", into: \.paths),
             Member("drain", Forms.boolean, "Whether a file is removed after all of it was taken in safely.", into: \.drains),
             Member(
-                "idle", Forms.time(100...(24 * hour)), "How long nobody must have written to a file before it is removed; 10s.",
+                "idle", Forms.time(100...(24 * hour)),
+                "How long nobody must have written to a file before it is removed, or is no longer followed after it lost its name; 10s when left out.",
                 into: \.idle),
             Member(
-                "consent", SourceForms.right, "What its events may do to the ledger: \"write\"; only refuse consent when left out.",
+                "consent", SourceForms.right,
+                "\"write\" lets its events grant consent, tie ids and erase; they can only refuse when left out.",
                 into: \.consent),
-            Member("poll", Forms.time(100...hour), "How often to look for changes that the system does not report; 30s.", into: \.poll),
+            Member(
+                "poll", Forms.time(100...hour), "How often to look for changes that the system does not report; 30s when left out.",
+                into: \.poll),
         ]
     ).then { plan, _, _ -> FileSourcePlan? in plan }
 

@@ -25,8 +25,8 @@ enum HoldForms {
     private static let ofSubject = Form<HoldPlan.Bounds>.object(
         HoldPlan().subject,
         [
-            Member("events", events, "The most events; 1000 when left out.", into: \.events),
-            Member("bytes", bytes, "The most bytes; 1MB when left out.", into: \.bytes),
+            Member("events", events, "The most events of one subject; 1000 when left out.", into: \.events),
+            Member("bytes", bytes, "The most bytes of one subject's events; 1MB when left out.", into: \.bytes),
         ])
 
     private static let events = Forms.integer(1...1_000_000_000)

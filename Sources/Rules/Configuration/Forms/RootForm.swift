@@ -77,7 +77,9 @@ enum RootForm {
         [
             Member("line", Forms.size(1...1_000_000_000), "The longest line that is read; a longer one is skipped.", into: \.line),
             Member("depth", Forms.integer(1...Scanner.deepest), "How deep objects and lists may nest.", into: \.depth),
-            Member("disk", Forms.size(1...(1 << 50)), "The most bytes of events on disk, of all providers together.", into: \.disk),
+            Member(
+                "disk", Forms.size(1...(1 << 50)), "The most bytes of events on disk, of all providers together; no limit when left out.",
+                into: \.disk),
             Member(
                 "disk_free", Forms.size(0...(1 << 50)), "How much of the disk of the state folder stays free; 100MB when left out.",
                 into: \.diskFree),
@@ -85,7 +87,11 @@ enum RootForm {
 
     private static let state = Form<StatePlan>.object(
         StatePlan(),
-        [Member("encrypt", Forms.key("encryption key"), "The key of 'keys' under which events are encrypted.", into: \.encrypt)])
+        [
+            Member(
+                "encrypt", Forms.key("encryption key"),
+                "The name of the key in 'keys' under which events are encrypted; events are not encrypted when left out.", into: \.encrypt)
+        ])
 
     private static let shutdown = Form<ShutdownPlan>.object(
         ShutdownPlan(),
@@ -99,8 +105,9 @@ enum RootForm {
     private static let admin = Form<AdminPlan>.object(
         AdminPlan(),
         [
-            Member("listen", SourceForms.listen, "The address; 127.0.0.1:9464 when left out.", into: \.listen),
-            Member("open", Forms.boolean, "Whether others on the network may read it.", into: \.isOpen),
+            Member(
+                "listen", SourceForms.listen, "The address that it listens at, HOST:PORT; 127.0.0.1:9464 when left out.", into: \.listen),
+            Member("open", Forms.boolean, "Whether the address may be one that other machines can reach.", into: \.isOpen),
         ]
     ).then { plan, node, reading in
         guard let place = node["listen"] else { return plan }
@@ -117,8 +124,10 @@ enum RootForm {
     private static let messageID = Form<MessageIDPlan>.object(
         MessageIDPlan(),
         [
-            Member("add", Forms.boolean, "Whether events without a messageId get one.", into: \.add),
-            Member("deduplicate", deduplication, "An event whose messageId came before is dropped and counted.", into: \.deduplicate),
+            Member(
+                "add", Forms.boolean, "Whether events without a messageId get one; true if a provider can use it when left out.",
+                into: \.add),
+            Member("deduplicate", deduplication, "Drops and counts an event whose messageId came before.", into: \.deduplicate),
         ])
 
     private static let deduplication = Form<MessageIDPlan.Deduplication>.object(

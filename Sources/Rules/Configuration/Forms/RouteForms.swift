@@ -54,17 +54,23 @@ enum RouteForms {
     private static let route = Form<Draft>.object(
         Draft(),
         [
-            Member("name", Forms.name, "The name of the route in accounts and messages.", into: \.name),
+            Member(
+                "name", Forms.name,
+                "The name of the route in accounts, messages and metrics, such as \"product\"; routes[0] and so on when left out.",
+                into: \.name),
             Member("events", globs, "Globs on the event's name; every event when left out.", into: \.route.events),
             Member("match", match, "Members and the values that they must equal; a list means any of them.", into: \.route.match),
-            Member("not", not, "What excludes an event: globs on its name, members and values.", into: \.route.not),
+            Member("not", not, "Excludes events by globs on their name, or by members and values.", into: \.route.not),
             Member("where", ExpressionForms.condition, "An expression in CEL that must be true for the event.", into: \.route.condition),
             Member("else", Forms.boolean, "Whether it takes only events that no earlier route took.", into: \.route.takesRest),
-            Member("consent", consent, "The level, or the level and purposes, that the route demands.", into: \.route.consent),
-            Member("sample", SampleForms.sample, "The share of events that passes.", into: \.route.sample),
+            Member(
+                "consent", consent, "The level, or the level and purposes, that the route demands; consent.default when left out.",
+                into: \.route.consent),
+            Member("sample", SampleForms.sample, "Which share of the events passes, and how many.", into: \.route.sample),
             Member("session", SessionForm.session, "Writes the id of the subject's session into the event.", into: \.route.session),
             Member(
-                "retention", DeliveryForm.retention, "How old its events may get while they wait or are dead letters.",
+                "retention", DeliveryForm.retention,
+                "How old its events may get while they wait or are dead letters, such as \"30d\"; no limit when left out.",
                 into: \.route.retention),
             Member("transform", Transforms.steps, "Changes to the route's copy of the event, in this order.", into: \.route.transforms),
             Member("to", destinations, required: true, "The providers that get the event.", into: \.route.providers),

@@ -10,15 +10,18 @@ enum SampleForms {
     static let sample = Form<Draft>.object(
         Draft(),
         [
-            Member("rate", rate, "From 0 (none) to 1 (all).", into: \.rate),
+            Member("rate", rate, "The share of events that passes, from 0 (none) to 1 (all).", into: \.rate),
             Member("rates", rates, "Other rates, by globs on the event's name; the first match decides.", into: \.sample.rates),
             Member(
                 "target", Forms.rate, "How many events should pass per unit of time; the rate follows the traffic.", into: \.sample.target),
-            Member("by", Forms.path, "The member whose value decides, so that all events of a user pass or none.", into: \.sample.by),
+            Member(
+                "by", Forms.path,
+                "The member whose value decides, such as \"userId\", so that all events of a user pass or none; messageId when left out.",
+                into: \.sample.by),
             Member("keep", keep, "Events that always pass: globs on their names, or an expression.", into: \.kept),
             Member("limit", limit, "The most events that pass per unit of time, of all users together.", into: \.sample.limit),
             Member(
-                "annotate", annotate, "Writes the rate into the event: true for the member sampleRate, or the path of another.",
+                "annotate", annotate, "Writes the rate into the event: true for the member sampleRate, or a path such as \"context.rate\".",
                 into: \.annotation),
         ]
     ).with(oneWay).then { draft, node, reading -> SamplePlan? in
@@ -72,7 +75,9 @@ enum SampleForms {
         LimitDraft(),
         [
             Member("rate", Forms.rate, required: true, "How many events pass per unit of time.", into: \.rate),
-            Member("burst", Forms.integer(1...LimitPlan.mostBurst), "How many events pass at once after a pause.", into: \.burst),
+            Member(
+                "burst", Forms.integer(1...LimitPlan.mostBurst),
+                "How many events pass at once after a pause; those of one second when left out.", into: \.burst),
         ]
     ).then { draft, _, _ in draft.rate.map { LimitPlan($0, burst: draft.burst) } }
 

@@ -68,7 +68,8 @@ enum SourceForms {
         [
             Member("plugin", Forms.choice(Standard.self), required: true, "Standard input."),
             Member(
-                "consent", right, "What its events may do to the ledger: \"write\"; only refuse consent when left out.", into: \.consent),
+                "consent", right, "\"write\" lets its events grant consent, tie ids and erase; they can only refuse when left out.",
+                into: \.consent),
         ])
 
     /// The right of a source or a key to write the ledger. Without it, events can only refuse consent.
@@ -80,16 +81,29 @@ enum SourceForms {
         HTTPSourcePlan(),
         [
             Member("plugin", Forms.choice(HTTP.self), required: true, "A listener that accepts events over HTTP."),
-            Member("listen", listen, "The address, such as 127.0.0.1:8088, unix:/PATH, systemd or systemd:NAME.", into: \.listen),
+            Member(
+                "listen", listen,
+                "The address that it listens at: HOST:PORT, unix:/PATH, systemd or systemd:NAME; 127.0.0.1:8088 when left out.",
+                into: \.listen),
             Member("mode", mode, "The permissions of a Unix socket; 0600 when left out.", into: \.mode),
-            Member("owner", Forms.name, "The owner of a Unix socket: USER, USER:GROUP or :GROUP.", into: \.owner),
+            Member(
+                "owner", Forms.name,
+                "The owner of a Unix socket: USER, USER:GROUP or :GROUP, such as \"www-data:www-data\"; the router's user when left out.",
+                into: \.owner),
             Member("tls", tls, "Files in PEM; with them the listener uses TLS 1.2 or later.", into: \.tls),
-            Member("keys", keys, "The keys of those who may send, by name; without keys anyone who can connect.", into: \.keys),
+            Member(
+                "keys", keys, "Keys by name: each client must send one of them; anyone who can connect may send when left out.",
+                into: \.keys),
             Member("open", Forms.boolean, "Whether anyone on the network may send without a key.", into: \.isOpen),
             Member(
-                "origins", Forms.set("origins", of: origin), "The web pages that may send, by origin; * means every page.", into: \.origins),
+                "origins", Forms.set("origins", of: origin),
+                "The origins whose web pages may send, such as \"https://app.example\"; * means every page; none when left out.",
+                into: \.origins),
             Member("dialects", Forms.set("dialects", of: dialect), "The dialects that it accepts; all when left out.", into: \.dialects),
-            Member("consent", right, "What its events may do to the ledger, whatever key they come with: \"write\".", into: \.consent),
+            Member(
+                "consent", right,
+                "\"write\" lets its events grant consent, tie ids and erase, whatever key they come with; they can only refuse when left out.",
+                into: \.consent),
             Member("ip", Forms.boolean, "Whether events get the client's address as context.ip.", into: \.addsIP),
             Member(
                 "received_at", Forms.boolean, "Whether native events without receivedAt get it, as events of other dialects do.",
@@ -266,25 +280,41 @@ enum SourceForms {
         HTTPLimits(),
         [
             Member("body", Forms.size(1...gigabyte), "The most bytes of a body as it arrives; 20MB when left out.", into: \.body),
-            Member("decoded", Forms.size(1...gigabyte), "The most bytes of a body when it is decoded; 20MB.", into: \.decoded),
             Member(
-                "ratio", Forms.integer(1...1_000_000), "How many times longer a body may become when it is decoded; 200.", into: \.ratio),
-            Member("codings", Forms.integer(0...8), "The most codings of one body; 2.", into: \.codings),
-            Member("head", Forms.size(1024...1_000_000), "The most bytes of the request line and all headers; 32768B.", into: \.head),
-            Member("headers", Forms.integer(1...10_000), "The most headers of a request; 100.", into: \.headers),
-            Member("url", Forms.size(16...1_000_000), "The most bytes of the URL; 8192B.", into: \.url),
-            Member("events", Forms.integer(1...10_000_000), "The most events in a request; 10000.", into: \.events),
-            Member("connections", Forms.integer(1...1_000_000), "The most connections; 10000.", into: \.connections),
+                "decoded", Forms.size(1...gigabyte), "The most bytes of a body when it is decoded; 20MB when left out.", into: \.decoded),
             Member(
-                "by_address", Forms.integer(1...1_000_000), "The most connections from one address; as many as in total.",
+                "ratio", Forms.integer(1...1_000_000), "How many times longer a body may become when it is decoded; 200 when left out.",
+                into: \.ratio),
+            Member(
+                "codings", Forms.integer(0...8), "How many times one body may be compressed, one coding inside the other; 2 when left out.",
+                into: \.codings),
+            Member(
+                "head", Forms.size(1024...1_000_000), "The most bytes of the request line and all headers; 32KiB when left out.",
+                into: \.head),
+            Member("headers", Forms.integer(1...10_000), "The most headers of a request; 100 when left out.", into: \.headers),
+            Member("url", Forms.size(16...1_000_000), "The most bytes of the URL; 8KiB when left out.", into: \.url),
+            Member("events", Forms.integer(1...10_000_000), "The most events in a request; 10000 when left out.", into: \.events),
+            Member(
+                "connections", Forms.integer(1...1_000_000), "The most connections at the same time; 10000 when left out.",
+                into: \.connections),
+            Member(
+                "by_address", Forms.integer(1...1_000_000), "The most connections from one address; as many as in total when left out.",
                 into: \.connectionsByAddress),
-            Member("memory", Forms.size(1...(1 << 40)), "The most memory of all bodies that are held at once; 256MB.", into: \.memory),
-            Member("head_time", Forms.time(1...hour), "The time until the head of the first request is complete; 10s.", into: \.headTime),
-            Member("idle", Forms.time(1...(24 * hour)), "The time until the head of the next request is complete; 75s.", into: \.idle),
-            Member("pause", Forms.time(1...hour), "The longest pause between two pieces of a body; 10s.", into: \.pause),
-            Member("request", Forms.time(1...(24 * hour)), "The longest time for a whole body; 120s.", into: \.request),
-            Member("rate", Forms.size(0...gigabyte), "The least bytes of a body per second, after five seconds; 1KB.", into: \.rate),
-            Member("reply", Forms.time(1...hour), "The longest time until a client has read its reply; 30s.", into: \.reply),
+            Member(
+                "memory", Forms.size(1...(1 << 40)), "The most memory of all bodies that are held at once; 256MB when left out.",
+                into: \.memory),
+            Member(
+                "head_time", Forms.time(1...hour), "The time until the head of the first request is complete; 10s when left out.",
+                into: \.headTime),
+            Member(
+                "idle", Forms.time(1...(24 * hour)), "The time until the head of the next request is complete; 75s when left out.",
+                into: \.idle),
+            Member("pause", Forms.time(1...hour), "The longest pause between two pieces of a body; 10s when left out.", into: \.pause),
+            Member("request", Forms.time(1...(24 * hour)), "The longest time for a whole body; 2m when left out.", into: \.request),
+            Member(
+                "rate", Forms.size(0...gigabyte),
+                "The least bytes of a body that must arrive per second, after the first five seconds; 1KB when left out.", into: \.rate),
+            Member("reply", Forms.time(1...hour), "The longest time until a client has read its reply; 30s when left out.", into: \.reply),
         ]
     ).then { limits, node, reading in
         let largest = max(limits.body, limits.decoded)

@@ -56,7 +56,7 @@ enum UnknownForms {
         ByMember(),
         [
             Member("by", Forms.path, required: true, "The member of the event whose value decides.", into: \.path),
-            Member("is", policies, required: true, "The policy for each value of it.", into: \.cases),
+            Member("is", policies, required: true, "The policy for each value of the member.", into: \.cases),
             Member("else", policy, required: true, "The policy for events with another value or without one.", into: \.otherwise),
         ])
 
@@ -94,7 +94,7 @@ enum UnknownForms {
             Member(
                 "for", Forms.string.then { text, _, _ in text.value }, required: true,
                 "The value that decides for all events, from outside the file, such as ${env:APP_ENV}.", into: \.place),
-            Member("is", rules, required: true, "The policy for each value of it.", into: \.cases),
-            Member("else", memberOrPolicy, required: true, "The policy for any other value.", into: \.otherwise),
+            Member("is", rules, required: true, "The policy for each value of 'for'.", into: \.cases),
+            Member("else", memberOrPolicy, required: true, "The policy for any other value of 'for'.", into: \.otherwise),
         ])
 }
