@@ -31,15 +31,16 @@ let testable: [SwiftSetting] = extras == "checks" ? [.unsafeFlags(["-enable-test
 /// The settings of a module of the program.
 let settings = lean + testable
 
-func module(_ name: String, in room: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, path: "Sources/\(room)/\(name)", swiftSettings: settings)
+func module(_ name: String, in folder: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)", swiftSettings: settings)
 }
 
 /// A target with C or C++ code: code of the project, or functions that load a library when it is first needed.
-func native(_ name: String, in room: String = "System", _ dependencies: [Target.Dependency] = [], links libraries: [String] = []) -> Target
+func native(_ name: String, in folder: String = "System", _ dependencies: [Target.Dependency] = [], links libraries: [String] = [])
+    -> Target
 {
     .target(
-        name: name, dependencies: dependencies, path: "Sources/\(room)/\(name)",
+        name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)",
         linkerSettings: libraries.isEmpty ? nil : libraries.map { .linkedLibrary($0) })
 }
 

@@ -35,7 +35,7 @@ private func passes(_ context: String, _ consent: ConsentPlan, name: String = "e
     var plan = plan()
     plan.consent = consent
     plan.routes = consent.levels.indices.map { level in route { $0.consent = ConsentDemand(level: level) } }
-    let verdicts = Bench(plan).verdicts(#"{"event":"\#(name)","context":\#(context)}"#)
+    let verdicts = JudgeFixture(plan).verdicts(#"{"event":"\#(name)","context":\#(context)}"#)
     let level = verdicts.lastIndex(of: .admitted) ?? -1
     #expect(verdicts.prefix(level + 1).allSatisfy { $0 == .admitted }, "a level is admitted and a lower one is not")
     return (level, level + 1 < verdicts.count ? verdicts[level + 1] : nil)
@@ -45,7 +45,7 @@ private func passes(_ context: String, _ consent: ConsentPlan, name: String = "e
 private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, purposes: String...) -> Verdict? {
     var plan = plan(route { $0.consent = ConsentDemand(level: level, purposes: purposes) })
     plan.consent = consent
-    return Bench(plan).verdicts(#"{"context":\#(context)}"#).first
+    return JudgeFixture(plan).verdicts(#"{"context":\#(context)}"#).first
 }
 
 @Suite struct ConsentTests {
@@ -252,25 +252,25 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
 
     @Test("without a consent section the gate is off, and consent members are not looked for")
     func off() {
-        let bench = Bench(plan(route { $0.consent = ConsentDemand(level: 3) }))
-        #expect(bench.take(#"{"context":{"gpc":7,"gpc":8,"consent":{"level":1}},"context":2}"#))
-        #expect(bench.lines().count == 1)
-        #expect(bench.ruleset.paths.count == 2)
+        let fixture = JudgeFixture(plan(route { $0.consent = ConsentDemand(level: 3) }))
+        #expect(fixture.take(#"{"context":{"gpc":7,"gpc":8,"consent":{"level":1}},"context":2}"#))
+        #expect(fixture.lines().count == 1)
+        #expect(fixture.ruleset.paths.count == 2)
     }
 
     @Test("if nothing is demanded, consent members are not looked for")
     func nothingDemanded() {
         var plan = plan(route { $0.consent = ConsentDemand(level: 0) })
         plan.consent = section()
-        #expect(Bench(plan).ruleset.paths.count == 2)
+        #expect(JudgeFixture(plan).ruleset.paths.count == 2)
     }
 
     @Test("a route without a demand demands the highest level")
     func uncovered() {
         var plan = plan(route())
         plan.consent = section()
-        #expect(Bench(plan).verdicts(#"{"context":{"consent":{"level":"standard"}}}"#) == [.denied(.level)])
-        #expect(Bench(plan).verdicts(#"{"context":{"consent":{"level":"detailed"}}}"#) == [.admitted])
+        #expect(JudgeFixture(plan).verdicts(#"{"context":{"consent":{"level":"standard"}}}"#) == [.denied(.level)])
+        #expect(JudgeFixture(plan).verdicts(#"{"context":{"consent":{"level":"detailed"}}}"#) == [.admitted])
     }
 
     @Test("a demand for the lowest level with purposes does not admit everyone")
@@ -302,9 +302,9 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
                 $0.transforms = transforms
             })
         plan.consent = consent
-        let bench = Bench(plan)
-        bench.take(line)
-        return bench.lines().first
+        let fixture = JudgeFixture(plan)
+        fixture.take(line)
+        return fixture.lines().first
     }
 
     @Test("members that demand more than the event's state are cut out, and the event is admitted")
@@ -346,9 +346,9 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         var plan = plan(route { $0.consent = ConsentDemand(level: demand) })
         plan.consent = section { $0.fields = [(path("traits.role"), 3), (path("ip"), 1)] }
         let levels = RunNames()
-        let bench = Bench(plan, levels: levels)
-        bench.take(#"{"ip":1,"traits":{"role":2},"context":\#(context)}"#)
-        let entry = try #require(bench.parcels[0].entries.first)
+        let fixture = JudgeFixture(plan, levels: levels)
+        fixture.take(#"{"ip":1,"traits":{"role":2},"context":\#(context)}"#)
+        let entry = try #require(fixture.parcels[0].entries.first)
         #expect(EntryLevel.number(of: entry.level).map { levels.all[Int($0)] } == expected)
     }
 
@@ -360,14 +360,14 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
             $0.subject = [path("userId")]
         }
         let (records, levels) = (ConsentRecords(), RunNames())
-        let bench = Bench(plan, records: records, levels: levels)
+        let fixture = JudgeFixture(plan, records: records, levels: levels)
         let check = SecondCheck(records, levels: levels)
-        check.adopt(bench.ruleset.consent)
+        check.adopt(fixture.ruleset.consent)
         let subject = SubjectKey(of: Array("u".utf8), under: Array(0..<16))
         records.set(subject, [ConsentTerms(level: "detailed")])
-        bench.take(#"{"userId":"u","ip":1}"#)
-        #expect(bench.lines() == [#"{"userId":"u","ip":1}"#])
-        func answer() -> SecondCheck.Answer { check.check(bench.parcels[0].entries, bench.parcels[0].subjects) }
+        fixture.take(#"{"userId":"u","ip":1}"#)
+        #expect(fixture.lines() == [#"{"userId":"u","ip":1}"#])
+        func answer() -> SecondCheck.Answer { check.check(fixture.parcels[0].entries, fixture.parcels[0].subjects) }
         #expect(answer() == .pass)
         records.set(subject, [ConsentTerms(level: "standard")])
         #expect(answer() == .pass)
@@ -387,7 +387,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
                     $0.sample = SamplePlan(rate: rate)
                 })
             plan.consent = section()
-            return Bench(plan).verdicts(line).first
+            return JudgeFixture(plan).verdicts(line).first
         }
         #expect(verdict(#"{"event":"x"}"#, rate: 0) == .filtered(.events))
         #expect(verdict(#"{"event":"e"}"#, rate: 0) == .denied(.unknown))
@@ -404,7 +404,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         var plan = plan()
         plan.consent = consent
         plan.routes = (0..<4).map { level in route { $0.consent = ConsentDemand(level: level, purposes: level == 3 ? ["research"] : []) } }
-        let bench = Bench(plan)
+        let fixture = JudgeFixture(plan)
         var random = Seeded(state: 7)
         // There are few texts, so that many occur again: exactly, almost exactly, as another member, beside another signal, or longer than
         // the memo keeps.
@@ -423,7 +423,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
                 #"{"consent":{"level":"\#(level)","purposes":\#(list)},"gpc":true}"#, #"{"consent":"\#(level) consent"}"#, "{}",
             ].randomElement(using: &random)!
             let line = #"{"context":\#(context)}"#
-            #expect(bench.verdicts(line) == Bench(plan).verdicts(line), "\(line)")
+            #expect(fixture.verdicts(line) == JudgeFixture(plan).verdicts(line), "\(line)")
         }
     }
 }

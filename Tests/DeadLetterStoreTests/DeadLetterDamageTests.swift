@@ -58,11 +58,11 @@ struct DeadLetterDamageTests {
     @Test("are never given out wrong, never crash the process, and are never lost silently", arguments: 0..<110 as Range<UInt64>)
     func damage(seed: UInt64) throws {
         let folder = try Self.sound.get().killed()
-        var vandal = Vandal(seed)
+        var random = RandomDamage(seed)
         var done = ""
-        for name in [[letters], [lettersLog], [letters, lettersLog]][vandal.chance(3)] {
+        for name in [[letters], [lettersLog], [letters, lettersLog]][random.chance(3)] {
             var data = folder.bytes(name)
-            done += "\(name): \(vandal.damage(&data, page: 4096)); "
+            done += "\(name): \(random.damage(&data, page: 4096)); "
             try folder.write(data, name)
         }
         let said = Monitor<[String]>([])

@@ -60,11 +60,11 @@ struct HeldDamageTests {
     @Test("are never released wrong, never crash the process, and are never lost silently", arguments: 0..<110 as Range<UInt64>)
     func damage(seed: UInt64) throws {
         let folder = try Self.sound.get().killed()
-        var vandal = Vandal(seed)
+        var random = RandomDamage(seed)
         var done = ""
-        for name in [[held], [heldLog], [held, heldLog]][vandal.chance(3)] {
+        for name in [[held], [heldLog], [held, heldLog]][random.chance(3)] {
             var data = folder.bytes(name)
-            done += "\(name): \(vandal.damage(&data, page: 4096)); "
+            done += "\(name): \(random.damage(&data, page: 4096)); "
             try folder.write(data, name)
         }
         let said = Monitor<[String]>([])

@@ -149,7 +149,7 @@ struct InboxTests {
     }
 
     @Test("gives back submissions that no worker took in time, and keeps put lines and later submissions")
-    func patience() {
+    func timeout() {
         let time = HandClock()
         let inbox = Inbox(clock: time.clock)
         let log = Log()
@@ -168,7 +168,7 @@ struct InboxTests {
     @Test("watches waiting submissions on its own, and stops after the closing")
     func watch() {
         var limits = Inbox.Limits()
-        limits.patience = .milliseconds(1)
+        limits.timeout = .milliseconds(1)
         let inbox = Inbox(limits: limits)
         let log = Log()
         let ended = Log()

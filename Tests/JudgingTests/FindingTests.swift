@@ -157,7 +157,7 @@ import Testing
         for seed in Self.seed..<(Self.seed + UInt64(max(rounds(60), Self.events / 120))) {
             var generator = Generator(random: Seeded(state: seed))
             let plan = generator.plan(hasPurposes: hasPurposes)
-            let routing = Bench(plan)
+            let routing = JudgeFixture(plan)
             var now: Int64 = 0
             for _ in 0..<60 {
                 let event = generator.event()
@@ -290,22 +290,22 @@ import Testing
             route {
                 $0.match = [MatchPlan(path: path("a"), anyOf: [.number("1")]), MatchPlan(path: path("b"), anyOf: [.null, .bool(true)])]
             })
-        #expect(Bench(plan).findings(#"{"a":1.0,"b":false}"#)[0].mismatch == 1)
-        #expect(Bench(plan).findings(#"{"a":2,"b":false}"#)[0].mismatch == 0)
-        #expect(Bench(plan).findings(#"{"a":1,"b":null}"#)[0].mismatch == nil)
+        #expect(JudgeFixture(plan).findings(#"{"a":1.0,"b":false}"#)[0].mismatch == 1)
+        #expect(JudgeFixture(plan).findings(#"{"a":2,"b":false}"#)[0].mismatch == 0)
+        #expect(JudgeFixture(plan).findings(#"{"a":1,"b":null}"#)[0].mismatch == nil)
     }
 
     @Test("the route that took an event, and the member that excluded it, are named")
     func takenAndExcluded() {
         let others = ExclusionPlan(
             events: [Glob("x")], match: [MatchPlan(path: path("a"), anyOf: [.number("1")]), MatchPlan(path: path("b"), anyOf: [.null])])
-        let bench = Bench(
+        let fixture = JudgeFixture(
             plan(
                 route { $0.events = [Glob("a")] }, route { $0.not = others }, route { $0.takesRest = true }))
-        #expect(bench.findings(#"{"event":"a"}"#)[2].takenBy == 0)
-        #expect(bench.findings(#"{"event":"b"}"#)[2].takenBy == 1)
-        #expect(bench.findings(#"{"event":"x","b":null}"#)[1].exclusion == nil)
-        #expect(bench.findings(#"{"event":"y","b":null}"#)[1].exclusion == 1)
+        #expect(fixture.findings(#"{"event":"a"}"#)[2].takenBy == 0)
+        #expect(fixture.findings(#"{"event":"b"}"#)[2].takenBy == 1)
+        #expect(fixture.findings(#"{"event":"x","b":null}"#)[1].exclusion == nil)
+        #expect(fixture.findings(#"{"event":"y","b":null}"#)[1].exclusion == 1)
     }
 
     @Test("each member that carries consent is a signal of its own")
@@ -316,7 +316,7 @@ import Testing
         plan.consent = consent
         let event =
             #"{"context":{"gpc":true,"consent":{"level":"all","purposes":["analytics"]},"consentManagement":{"deniedConsentIds":["analytics"]}}}"#
-        let finding = Bench(plan).findings(event)[0]
+        let finding = JudgeFixture(plan).findings(event)[0]
         #expect(finding.verdict == .denied(.purpose))
         #expect(finding.gate?.missing == ["analytics"])
         let signals = finding.gate?.signals ?? []
@@ -332,9 +332,9 @@ import Testing
     @Test("the text that a sample hashed is named")
     func basis() {
         let plan = plan(route { $0.sample = SamplePlan(rate: 0.5, by: path("user")) })
-        let bench = Bench(plan)
-        #expect(bench.findings(#"{"user":"u","messageId":"m"}"#)[0].sample?.basis == .member)
-        #expect(bench.findings(#"{"user":{},"messageId":"m"}"#)[0].sample?.basis == .messageID)
-        #expect(bench.findings(#"{"user":null}"#)[0].sample?.basis == .wholeEvent)
+        let fixture = JudgeFixture(plan)
+        #expect(fixture.findings(#"{"user":"u","messageId":"m"}"#)[0].sample?.basis == .member)
+        #expect(fixture.findings(#"{"user":{},"messageId":"m"}"#)[0].sample?.basis == .messageID)
+        #expect(fixture.findings(#"{"user":null}"#)[0].sample?.basis == .wholeEvent)
     }
 }

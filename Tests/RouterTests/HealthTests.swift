@@ -8,7 +8,7 @@ import Testing
 @testable import Router
 
 /// A provider whose call does not return until the test releases it.
-private final class Hanging: Provider {
+private final class BlockingProvider: Provider {
     private let state = Monitor((isCalled: false, isFree: false))
 
     func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
@@ -40,18 +40,18 @@ struct HealthTests {
     @Test("names a lane within ten seconds if its provider hangs, and is good again when the call returns")
     func hanging() {
         let time = HandClock()
-        let provider = Hanging()
-        let rig = Rig([provider], watchdog: Watchdog(clock: time.clock))
-        rig.send("{}\n")
+        let provider = BlockingProvider()
+        let fixture = RouterFixture([provider], watchdog: Watchdog(clock: time.clock))
+        fixture.send("{}\n")
         provider.waitForCall()
-        #expect(rig.router.health.isGood)
+        #expect(fixture.router.health.isGood)
         time.advance(.seconds(9))
-        #expect(rig.router.health.troubles == ["lane p0 hangs"])
-        #expect(rig.router.readiness.troubles == ["lane p0 hangs"])
+        #expect(fixture.router.health.troubles == ["lane p0 hangs"])
+        #expect(fixture.router.readiness.troubles == ["lane p0 hangs"])
         provider.letGo()
-        let account = rig.finish()
+        let account = fixture.finish()
         #expect(account.isComplete)
-        #expect(rig.router.health.isGood)
-        #expect(rig.router.readiness.troubles == ["the router is ending"])
+        #expect(fixture.router.health.isGood)
+        #expect(fixture.router.readiness.troubles == ["the router is ending"])
     }
 }

@@ -19,11 +19,11 @@ struct RandomDamageTests {
     func damage(seed: UInt64) throws {
         let originals = (1...40).map { "\($0): row-\($0)-" + String(repeating: $0 > 20 ? "y" : "x", count: 900) }
         let folder = try Self.sound.get().killed()
-        var vandal = Vandal(seed)
+        var random = RandomDamage(seed)
         var done = ""
-        for name in [[main], [log], [main, log]][vandal.chance(3)] {
+        for name in [[main], [log], [main, log]][random.chance(3)] {
             var data = folder.bytes(name)
-            done += "\(name): \(vandal.damage(&data, page: 16384)); "
+            done += "\(name): \(random.damage(&data, page: 16384)); "
             try folder.write(data, name)
         }
         let said = Monitor<[String]>([])

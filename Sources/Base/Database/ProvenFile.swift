@@ -29,7 +29,7 @@ public final class ProvenFile {
         /// The name of a file system that replaces SQLite's own in tests.
         public var vfs: String?
         /// The number of milliseconds to wait for another process that has locked the file.
-        public var patience: Int32 = 5000
+        public var timeout: Int32 = 5000
         /// True if other processes may write to the file too.
         public var isShared = false
         /// Called with a message about a problem that the program cannot fix.
@@ -68,7 +68,7 @@ public final class ProvenFile {
         upgrade: (ProvenFile, _ version: Int64) throws(StorageFault) -> Void
     ) throws(StorageFault) -> Opening {
         try finishRebuild(of: path, as: format, options)
-        let sight = try FileSight.look(at: path, as: format, vfs: options.vfs, patience: options.patience)
+        let sight = try FileSight.look(at: path, as: format, vfs: options.vfs, timeout: options.timeout)
         switch sight.state {
         case .absent: return .absent
         case .damaged(let damage): return .damaged(damage)
@@ -120,7 +120,7 @@ public final class ProvenFile {
     /// Creates a new file without a witness.
     private convenience init(_ path: String, format: FileFormat, options: Options, proof: Proof) throws(StorageFault) {
         try makePrivate(path)
-        let database = try Database(path, vfs: options.vfs, patience: options.patience)
+        let database = try Database(path, vfs: options.vfs, timeout: options.timeout)
         self.init(database, proof: proof, format: format, options: options)
         _ = try settled { () throws(StorageFault) in
             try database.run("PRAGMA page_size = \(options.pageSize); PRAGMA auto_vacuum = INCREMENTAL")
@@ -270,7 +270,7 @@ public final class ProvenFile {
         let number = damage.witness?.database ?? damage.proof?.database ?? chance()
         let aside = nameAside(path, now)
         // If the file cannot be opened, there is nothing to copy.
-        let old = damage.isThere ? try? Database.lookingAt(path, vfs: options.vfs, patience: options.patience) : nil
+        let old = damage.isThere ? try? Database.lookingAt(path, vfs: options.vfs, timeout: options.timeout) : nil
         defer { old?.closeKeepingLog() }
         let proof: Proof
         do throws(StorageFault) {
@@ -302,7 +302,7 @@ public final class ProvenFile {
         do throws(StorageFault) {
             try setAside(path, as: aside)
             try put(draft, at: path)
-            let database = try Database(path, makes: false, vfs: options.vfs, patience: options.patience)
+            let database = try Database(path, makes: false, vfs: options.vfs, timeout: options.timeout)
             let placed = ProvenFile(database, proof: proof, format: format, options: options)
             _ = try placed.settled { () throws(StorageFault) in
                 try placed.begin()

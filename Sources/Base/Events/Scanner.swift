@@ -302,9 +302,9 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
     @inline(never) private func rareChild(_ slot: Int, key: Bytes, count: Int, isEscaped: Bool) -> Int {
         guard isEscaped else { return lookup.child(slot, key: key, count: count) }
         // The key is decoded into quotes again, as the look-up requires, with a spare word before it and the padding of a line after it.
-        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 8 + count + Block.padding) { room in
-            room.initialize(repeating: UInt8(ascii: "\""))
-            guard let start = room.baseAddress, let n = Text.unescape(key, key + count, into: start + 8) else { return 0 }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 8 + count + Block.padding) { buffer in
+            buffer.initialize(repeating: UInt8(ascii: "\""))
+            guard let start = buffer.baseAddress, let n = Text.unescape(key, key + count, into: start + 8) else { return 0 }
             assert(n <= count, "a decoded key is longer than its escaped form")
             start[8 + n] = UInt8(ascii: "\"")
             return lookup.child(slot, key: Bytes(start) + 8, count: n)

@@ -165,10 +165,10 @@ private final class Request {
         self.keeps = keeps
         let bar = ProgressBar()
         self.bar = bar
-        var patience = Sender.Patience()
-        patience.total = retry
+        var retries = Sender.Retries()
+        retries.total = retry
         sender = Sender(
-            to: self.to, by: transport, patience: patience,
+            to: self.to, by: transport, retries: retries,
             Sender.Dependencies(
                 clock: .system,
                 wait: { duration in _ = poll(nil, 0, Int32(clamping: duration.nanoseconds / 1_000_000 + 1)) },

@@ -67,7 +67,7 @@ public final class IsolatedInstance: Provider, Sendable {
     private let hidden: HiddenTexts
     private let gate: LogGate
     /// The maximum time in which a module must be made. A provider without a deadline has the same time for closing.
-    private static let patience = Duration.seconds(30)
+    private static let timeout = Duration.seconds(30)
     /// The maximum number of seconds from the beginning of a frame to its end.
     private let halfFrame: Int
 
@@ -152,7 +152,7 @@ public final class IsolatedInstance: Provider, Sendable {
         state.wake()
         guard let child else { return }
         try? child.channel.send(.close, [])
-        let until = clock.now() + (deadline > .zero ? deadline : Self.patience)
+        let until = clock.now() + (deadline > .zero ? deadline : Self.timeout)
         let isGone: Bool = state.waitUntilReady { state in
             if state.child == nil { return .ready(true) }
             return clock.now() >= until ? .ready(false) : .notBefore(until)
@@ -211,7 +211,7 @@ public final class IsolatedInstance: Provider, Sendable {
     // MARK: - The process
 
     private func spawn() throws(SystemFault) -> Child {
-        let (channel, (errors, process)) = try Channel.pair(patience: .seconds(halfFrame), clock: clock) {
+        let (channel, (errors, process)) = try Channel.pair(timeout: .seconds(halfFrame), clock: clock) {
             (socket) throws(SystemFault) -> (ErrorPipe?, Process) in
             func process(_ streams: [Int32], keeping names: [String]) throws(SystemFault) -> Process {
                 try Process(
@@ -230,7 +230,7 @@ public final class IsolatedInstance: Provider, Sendable {
     }
 
     /// Logs the output on the standard error of the process.
-    private func hear(_ heard: ErrorPipe.Heard) {
+    private func hear(_ heard: ErrorPipe.Output) {
         switch heard {
         case .line(let bytes):
             gate.say(.information) {
@@ -264,14 +264,14 @@ public final class IsolatedInstance: Provider, Sendable {
             while self.listen(to: child) {}
             self.ended(child)
         }.detach()
-        let until = clock.now() + Self.patience
+        let until = clock.now() + Self.timeout
         let isMade: Bool? = state.waitUntilReady { state in
             if state.child !== child { return .ready(false) }
             if state.start == .ready { return .ready(true) }
             return clock.now() >= until ? .ready(nil) : .notBefore(until)
         }
         if isMade == nil {
-            note("did not make the module within \(Self.patience.configured)")
+            note("did not make the module within \(Self.timeout.configured)")
             end(child)
             state.wait { $0.child === child }
         }

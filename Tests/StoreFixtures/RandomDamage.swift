@@ -3,7 +3,7 @@
 public import Foundation
 
 /// Makes random damage, which depends only on the seed.
-public struct Vandal {
+public struct RandomDamage {
     private var state: UInt64
     public init(_ seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 | 1 }
 
