@@ -65,14 +65,6 @@ final class FakeSink: EventSink {
     }
 }
 
-/// A clock that only the test advances.
-final class HandClock: Sendable {
-    private let time: Monitor<Int64>
-    init(wall: Int64 = 1_000_000_000_000) { time = Monitor(wall) }
-    var clock: Clock { Clock(now: { Instant(nanoseconds: self.time.withLock { $0 }) }, wall: { self.time.withLock { $0 } }) }
-    func advance(_ duration: Duration) { time.withLock { $0 += duration.nanoseconds } }
-}
-
 struct Answer: Equatable {
     var status: Int
     var headers: [String: String]

@@ -3,6 +3,7 @@
 import Admission
 import Delivery
 import Platform
+import TestSupport
 import Testing
 
 @testable import Router
@@ -29,17 +30,11 @@ private final class BlockingProvider: Provider {
     }
 }
 
-private final class HandClock: Sendable {
-    private let time = Monitor(Int64(1_000_000_000))
-    var clock: Clock { Clock(now: { Instant(nanoseconds: self.time.withLock { $0 }) }, wall: { self.time.withLock { $0 } }) }
-    func advance(_ duration: Duration) { time.withLock { $0 += duration.nanoseconds } }
-}
-
 @Suite("The health of a router")
 struct HealthTests {
     @Test("names a lane within ten seconds if its provider hangs, and is good again when the call returns")
     func hanging() {
-        let time = HandClock()
+        let time = ManualClock()
         let provider = BlockingProvider()
         let fixture = RouterFixture([provider], watchdog: Watchdog(clock: time.clock))
         fixture.send("{}\n")

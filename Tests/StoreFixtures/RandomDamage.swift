@@ -42,4 +42,42 @@ public struct RandomDamage {
             return "swap \(one / page) and \(other / page)"
         }
     }
+    /// Damages the main file, the log or both, and returns a description.
+    public mutating func damage(_ folder: Folder, main: String, log: String, page: Int) throws -> String {
+        var done = ""
+        for name in [[main], [log], [main, log]][chance(3)] {
+            var data = folder.bytes(name)
+            done += "\(name): \(damage(&data, page: page)); "
+            try folder.write(data, name)
+        }
+        return done
+    }
+}
+
+/// What a store gives out and reports after its files were damaged. The events of a store are all different.
+public struct DamageOutcome: CustomStringConvertible {
+    private let missing: Int
+    /// The number of events that were removed before the damage and come again.
+    public let again: Int
+    private let removed: Int
+    private let lost: Int
+    private let words: String
+
+    /// `waiting` has the events that waited before the damage, and `removed` is the number of those that were removed before. `lost` and
+    /// `words` are what the store reports.
+    public init(waiting: some Collection<String>, removed: Int, found: [String], lost: Int, words: String) {
+        missing = Set(waiting).subtracting(found).count
+        again = found.count - (waiting.count - missing)
+        self.removed = removed
+        self.lost = lost
+        self.words = words
+    }
+
+    /// True if the reported number covers every loss. Events that come again may hide as many losses, if the report says "at least". The
+    /// removed events may be reported as lost too.
+    public var isLossReported: Bool {
+        lost >= missing - (words.contains("at least ") ? again : 0) && lost <= missing + removed
+    }
+
+    public var description: String { "\(missing) are missing, \(again) come again, \(lost) are told: \(words)" }
 }
