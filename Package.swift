@@ -31,15 +31,16 @@ let testable: [SwiftSetting] = extras == "checks" ? [.unsafeFlags(["-enable-test
 /// The settings of a module of the program.
 let settings = lean + testable
 
-func module(_ name: String, in room: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, path: "Sources/\(room)/\(name)", swiftSettings: settings)
+func module(_ name: String, in folder: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)", swiftSettings: settings)
 }
 
 /// A target with C or C++ code: code of the project, or functions that load a library when it is first needed.
-func native(_ name: String, in room: String = "System", _ dependencies: [Target.Dependency] = [], links libraries: [String] = []) -> Target
+func native(_ name: String, in folder: String = "System", _ dependencies: [Target.Dependency] = [], links libraries: [String] = [])
+    -> Target
 {
     .target(
-        name: name, dependencies: dependencies, path: "Sources/\(room)/\(name)",
+        name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)",
         linkerSettings: libraries.isEmpty ? nil : libraries.map { .linkedLibrary($0) })
 }
 
@@ -82,9 +83,8 @@ let package = Package(
             dependencies: [
                 "ConsentCommands", "InspectCommands", "Startup", "Terminal", "Router", "Replaying", "Listener", "Sending", "Control",
                 "Ingest",
-                "PluginHost", "Delivery", "Queueing", "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles", "Withdrawal", "Holding",
-                "Workers",
-                "Ledger", "ConsentGate", "Admission", "Judging", "Configuration", "Plans", "Document", "Expressions", "Events", "Platform",
+                "PluginHost", "Delivery", "Queueing", "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles", "Holding", "Workers",
+                "Ledger", "Admission", "Judging", "Plans", "Document", "Expressions", "Platform",
                 "CPlatform",
             ],
             path: "Sources/Command/switchyard", swiftSettings: settings,
@@ -110,7 +110,7 @@ let package = Package(
             "Startup", in: "Command",
             [
                 "Terminal", "Router", "Replaying", "PluginHost", "Delivery", "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles",
-                "Ledger", "Admission", "Configuration", "Plans", "Document", "Platform",
+                "Ledger", "Admission", "ConsentGate", "Configuration", "Plans", "Document", "Platform",
             ]),
         // The command line, messages and exit codes.
         module("Terminal", in: "Command", ["Platform", "CPlatform"]),
@@ -249,7 +249,7 @@ let package = Package(
         .target(
             name: "Models",
             dependencies: [
-                "Seeded", "Admission", "ConsentGate", "Judging", "Redaction", "Plans", "Editing", "FormReading", "Document", "Events",
+                "Seeded", "Admission", "ConsentGate", "Judging", "Plans", "Editing", "FormReading", "Document", "Events",
                 "CCrypto",
             ],
             path: "Tests/Models", swiftSettings: strict + testable),
@@ -269,7 +269,7 @@ let package = Package(
             "DeadLetterStoreTests", ["DeadLetterStore", "StateFiles", "StoreFixtures", "TestSupport", "Admission", "Database", "Platform"]),
         tests(
             "SpoolTests",
-            ["Spool", "StateFiles", "StoreFixtures", "TestSupport", "Admission", "ConsentGate", "Plans", "Events", "Database", "Platform"]),
+            ["Spool", "StateFiles", "StoreFixtures", "TestSupport", "Admission", "ConsentGate", "Database", "Platform"]),
         tests("DatabaseTests", ["Database", "TestSupport", "Platform", "CChecksum"]),
         tests("LedgerTests", ["Seeded", "Ledger", "TestSupport", "Admission", "ConsentGate", "Database", "Platform"]),
         tests("EventsTests", ["Seeded", "Events"]),
@@ -277,8 +277,10 @@ let package = Package(
         tests("SignalsTests", ["Seeded", "Signals"]),
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
-        tests("RedactionTests", ["Models", "Seeded", "Redaction", "TestSupport", "Expressions", "Events"]),
-        tests("ConfigurationTests", ["Seeded", "Configuration", "Plans", "Editing", "FormReading", "Document", "Events", "TestSupport"]),
+        tests("RedactionTests", ["Models", "Seeded", "Redaction", "TestSupport", "Events"]),
+        tests(
+            "ConfigurationTests",
+            ["Seeded", "Configuration", "Plans", "Editing", "FormReading", "Document", "Expressions", "Events", "TestSupport"]),
         tests("AdmissionTests", ["Admission", "Events"]),
         tests(
             "ConsentGateTests",
@@ -307,9 +309,9 @@ let package = Package(
         tests("ControlTests", ["Control", "Platform"]),
         tests("SendingTests", ["Sending", "TestSupport", "Platform"]),
         tests("TerminalTests", ["Terminal", "Platform"]),
-        tests("StartupTests", ["Startup", "Terminal", "StoreFixtures", "Spool", "StateFiles", "Plans", "Admission", "Platform"]),
+        tests("StartupTests", ["Startup", "StoreFixtures", "Spool", "StateFiles", "Plans", "Admission", "Platform"]),
         tests("ConsentCommandsTests", ["ConsentCommands"]),
-        tests("InspectCommandsTests", ["InspectCommands", "Judging", "Platform"]),
+        tests("InspectCommandsTests", ["InspectCommands", "Judging"]),
         // The tests compile the modules, with only the header.
         tests(
             "PluginHostTests",
@@ -329,19 +331,18 @@ let package = Package(
             exclude: ["bad.c", "bad.json", "scripted.json", "server.py"], swiftSettings: strict),
         // This is a program, because it reads the cases of the specification from a folder of the user.
         .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
-        tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport"], exclude: ["tls-server.py"]),
+        tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport", "Platform"], exclude: ["tls-server.py"]),
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
             "GenerationsTests",
-            ["Generations", "Router", "Delivery", "Queueing", "Ingest", "Admission", "Plans", "Events", "Platform"]),
+            ["Generations", "Router", "Delivery", "Queueing", "Judging", "Admission", "Plans", "Platform"]),
         tests(
             "RouterTests",
             [
                 "Seeded",
-                "Router", "Replaying", "Statements", "Withdrawal", "Holding", "Generations", "Workers", "TestSupport", "FaultyFiles",
+                "Router", "Replaying", "Statements", "Withdrawal", "Holding", "Generations", "Workers", "TestSupport",
                 "Ledger", "Spool", "HeldEventStore", "DeadLetterStore", "Ingest", "Delivery", "Queueing", "Admission", "ConsentGate",
-                "Judging",
-                "Plans", "Editing", "Events", "Platform",
+                "Judging", "Plans", "Editing", "Expressions", "Events", "Platform",
             ]),
         tests("EndToEndTests", ["Seeded", "TestSupport", "CSQLite"]),
     ]
@@ -371,12 +372,12 @@ case "checks":
                 "Models", "Seeded", "Events", "Platform", "Dialects", "Configuration", "Plans", "Editing", "Ingest", "Listener", "Queueing",
                 "PluginHost",
                 "Exec",
-                "PluginKit", "Redaction", "Signals", "Expressions", "Admission", "CCrypto", "COracle",
+                "PluginKit", "Redaction", "Signals", "Admission", "COracle",
             ]),
         program("fuzz-expressions", in: "Fuzz", ["Seeded", "Expressions", "Events"]),
         .target(name: "Seeds", dependencies: ["Platform"], path: "Tests/Simulation/Seeds", swiftSettings: strict),
         program(
-            "simulate", in: "Tests/Simulation", ["Seeds", "Queueing", "Spool", "Admission", "Plans", "Platform"], strict),
+            "simulate", in: "Tests/Simulation", ["Seeds", "Queueing", "Spool", "Admission", "Plans", "Events", "Platform"], strict),
         program(
             "promise", in: "Tests/Simulation",
             [

@@ -14,6 +14,7 @@ if grep -rnE '^[^/]*\bimport (Foundation|FoundationEssentials|Synchronization)\b
     echo "switchyard: the lines above import modules that the executable must not use" >&2
     exit 1
 fi
+for extras in "" checks benchmarks; do Scripts/imports.py "$extras"; done
 
 echo "switchyard: promises"
 Scripts/promises.py

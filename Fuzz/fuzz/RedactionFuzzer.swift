@@ -9,7 +9,7 @@ import Seeded
 @testable import Models
 
 /// A scanner with the block that it reads.
-private struct EventRoom: ~Copyable {
+private struct EventScanner: ~Copyable {
     private var scanner = Scanner(PathTrie([]), depth: 64)
     private var block = Block()
 
@@ -29,7 +29,7 @@ final class ScrubFuzzer: Fuzzer {
     private var planter: Planter<Seeded>
     private var mutator: Mutator
     private let plants: Bool
-    private var room = EventRoom()
+    private var scanner = EventScanner()
     private var replacer = Scrubber(Scrub())
     private var dropper = Scrubber(Scrub(action: .drop))
     private var out = ByteBuffer()
@@ -46,7 +46,7 @@ final class ScrubFuzzer: Fuzzer {
     }
 
     private func judge(_ line: [UInt8]) -> Comparison {
-        guard let event = room.scan(line) else { return .invalid }
+        guard let event = scanner.scan(line) else { return .invalid }
         let expected = ScrubOracle.replaced(Array(UnsafeBufferPointer(start: event.block, count: Int(event.end))))
         let isFound = replacer.scrub(event, in: whole)
         write(event, replacer.replacements)
@@ -56,7 +56,7 @@ final class ScrubFuzzer: Fuzzer {
         }
         _ = dropper.scrub(event, in: whole)
         write(event, dropper.replacements)
-        guard let left = room.scan(Array(out.bytes)) else { return .unexplained("no event is left: \(text(out))") }
+        guard let left = scanner.scan(Array(out.bytes)) else { return .unexplained("no event is left: \(text(out))") }
         return dropper.scrub(left, in: whole) ? .unexplained("a find is left: \(text(out))") : .valid
     }
 
@@ -75,7 +75,7 @@ final class MaskFuzzer: Fuzzer {
 
     private var planter: Planter<Seeded>
     private let plants: Bool
-    private var room = EventRoom()
+    private var scanner = EventScanner()
     private var maskers: [MaskRoom]
     private var out = ByteBuffer()
     private var turn = 0
@@ -100,13 +100,13 @@ final class MaskFuzzer: Fuzzer {
     }
 
     private func judge(_ line: [UInt8], _ one: MaskRoom) -> Comparison {
-        guard let event = room.scan(line) else { return .invalid }
+        guard let event = scanner.scan(line) else { return .invalid }
         let isChanged = one.masker.mask(event, in: whole)
         out.removeAll()
         one.masker.replacements.write(event.block, start: event.start, end: event.end, to: &out)
         let made = Array(out.bytes)
         if !isChanged, made != line { return .unexplained("nothing matched, but it became \(text(out))") }
-        guard room.scan(made) != nil else { return .unexplained("it is not an event any more: \(text(out))") }
+        guard scanner.scan(made) != nil else { return .unexplained("it is not an event any more: \(text(out))") }
         let before = ScrubOracle.strings(line)
         let after = ScrubOracle.strings(made)
         let isPlanted = plants && line.count % 31 == 30

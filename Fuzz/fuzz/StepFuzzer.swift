@@ -17,11 +17,11 @@ final class StepFuzzer: Fuzzer {
     private var structural: SpliceGenerator
     private let oracle = ObjectOracle()
     private let plants: Bool
-    private var bench: Bench?
+    private var fixture: JudgeFixture?
     private var transforms: [any Step] = []
     private var isStructural = false
     private var turn = 0
-    /// The number of copies that the bench has made under this plan.
+    /// The number of copies that the fixture has made under this plan.
     private var copies = 0
 
     init(seed: UInt64, plants: Bool) {
@@ -53,15 +53,15 @@ final class StepFuzzer: Fuzzer {
         route.transforms = transforms
         route.providers = [0]
         plan.routes = [route]
-        bench = Bench(plan)
+        fixture = JudgeFixture(plan)
         copies = 0
     }
 
     private func event() -> String { "{\(chooser.members().joined(separator: chooser.pick([",", " , "])))}" }
 
     private func judge(_ line: String) -> Comparison {
-        guard let bench, bench.take(line) else { return .invalid }
-        let copy = bench.lines().dropFirst(copies).first
+        guard let fixture, fixture.take(line) else { return .invalid }
+        let copy = fixture.lines().dropFirst(copies).first
         guard let copy else { return isStructural ? .unexplained("it was held back") : .explained("held back") }
         copies += 1
         if plants, line.utf8.count % 31 == 30 { return .unexplained("planted") }

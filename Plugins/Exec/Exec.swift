@@ -23,7 +23,7 @@ final class ExecProvider: Provider {
     private let environment: [String]
     private let timeout: Int
     private let now: @Sendable () -> Instant
-    private let patience: Program.Patience
+    private let timeouts: Program.Timeouts
     private var program: Program?
     /// How often the program has ended since its last answer. `notBefore` is the earliest time of the next start.
     private var ends = 0
@@ -33,11 +33,11 @@ final class ExecProvider: Provider {
     convenience init(settings: Settings, host: Host) throws { try self.init(settings: settings, host: host, now: Clock.system.now) }
 
     init(
-        settings: Settings, host: Host, patience: Program.Patience = Program.Patience(), now: @escaping @Sendable () -> Instant
+        settings: Settings, host: Host, timeouts: Program.Timeouts = Program.Timeouts(), now: @escaping @Sendable () -> Instant
     ) throws {
         self.host = host
         self.now = now
-        self.patience = patience
+        self.timeouts = timeouts
         command = try settings.require("command")
         timeout = settings.get("timeout") ?? 30_000
         guard let name = command.first, !name.isEmpty else { throw SettingsFault("'command' must name a program") }
@@ -72,7 +72,7 @@ final class ExecProvider: Provider {
     func close() {
         guard let program else { return }
         // A program that has answered everything may still have data to save.
-        if let words = program.finish(patience) { host.log(.warning, "the program \(command[0]) \(words)") }
+        if let words = program.finish(timeouts) { host.log(.warning, "the program \(command[0]) \(words)") }
         self.program = nil
     }
 
@@ -109,7 +109,7 @@ final class ExecProvider: Provider {
 
     /// Logs what the program writes to standard error. The router makes each line safe to show, masks secrets in it, and adds the
     /// provider's name.
-    private static func tell(_ heard: ErrorPipe.Heard, _ host: Host) {
+    private static func tell(_ heard: ErrorPipe.Output, _ host: Host) {
         switch heard {
         case .line(let bytes): host.log(.information, String(decoding: bytes, as: UTF8.self))
         case .tooMany(let most):

@@ -6,7 +6,7 @@ internal import PluginKit
 
 final class Program {
     /// The time that the program has to end after its input has ended, and then after SIGTERM, before it is killed.
-    struct Patience {
+    struct Timeouts {
         var afterInput = Duration.seconds(4)
         var afterTerminate = Duration.seconds(1)
     }
@@ -24,7 +24,7 @@ final class Program {
     /// Starts the program. `hear` gets the lines of its standard error, on a separate thread.
     init(
         _ command: [String], _ environment: [String], now: @escaping @Sendable () -> Instant = Clock.system.now,
-        hear: @escaping @Sendable (ErrorPipe.Heard) -> Void
+        hear: @escaping @Sendable (ErrorPipe.Output) -> Void
     ) throws(SystemFault) {
         self.now = now
         let (theirInput, ourInput) = try Program.pipe(ours: 1)
@@ -149,16 +149,16 @@ final class Program {
 
     /// Closes the input of the program and gives it time to end. Then it sends SIGTERM, and then it kills the program with all processes
     /// that it has started. Returns how the program ended, or nil if it ended with code 0.
-    func finish(_ patience: Patience) -> String? {
+    func finish(_ timeouts: Timeouts) -> String? {
         input = nil
-        if !process.endsWhole(within: patience.afterInput) {
+        if !process.endsWhole(within: timeouts.afterInput) {
             let hasEnded = process.hasEnded
             process.terminate()
-            if !process.endsWhole(within: patience.afterTerminate), !process.hasEnded {
+            if !process.endsWhole(within: timeouts.afterTerminate), !process.hasEnded {
                 return end(
-                    "did not end within \(shown(patience.afterInput + patience.afterTerminate)) after the end of its input and was killed")
+                    "did not end within \(shown(timeouts.afterInput + timeouts.afterTerminate)) after the end of its input and was killed")
             }
-            if !hasEnded { return end("did not end within \(shown(patience.afterInput)) after the end of its input and got SIGTERM") }
+            if !hasEnded { return end("did not end within \(shown(timeouts.afterInput)) after the end of its input and got SIGTERM") }
         }
         let words = end()
         return words == "ended with code 0" ? nil : words

@@ -12,7 +12,7 @@ final class Writer {
     }
 
     /// How long a write waits for a full FIFO before it returns a fault to the lane, in milliseconds.
-    private static let patience: Int32 = 1000
+    private static let timeout: Int32 = 1000
 
     private let rules: FileRules
     private let host: Host
@@ -212,7 +212,7 @@ final class Writer {
             opened = .regular(RegularFile(path: path, descriptor: descriptor, identity: status.identity, born: born, system: system))
         } else {
             let calls = StreamCalls(write: system.write, wait: system.wait)
-            let stream = LineStream(descriptor: descriptor, patience: Writer.patience, calls: calls)
+            let stream = LineStream(descriptor: descriptor, timeout: Writer.timeout, calls: calls)
             opened = .stream(stream, descriptor: descriptor, status.identity)
         }
         target = opened

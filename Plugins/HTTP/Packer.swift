@@ -86,12 +86,12 @@ private final class GzipCompressor: Compressor {
 
     func append(_ body: UnsafeRawBufferPointer, to packed: inout [UInt8]) -> Bool {
         deflateReset(stream)
-        return packed.grow(by: Int(deflateBound(stream, uLong(body.count)))) { room in
+        return packed.grow(by: Int(deflateBound(stream, uLong(body.count)))) { buffer in
             stream.pointee.next_in = UnsafeMutablePointer(mutating: body.bindMemory(to: Bytef.self).baseAddress)
             stream.pointee.avail_in = uInt(body.count)
-            stream.pointee.next_out = room.bindMemory(to: Bytef.self).baseAddress
-            stream.pointee.avail_out = uInt(room.count)
-            return deflate(stream, Z_FINISH) == Z_STREAM_END ? room.count - Int(stream.pointee.avail_out) : nil
+            stream.pointee.next_out = buffer.bindMemory(to: Bytef.self).baseAddress
+            stream.pointee.avail_out = uInt(buffer.count)
+            return deflate(stream, Z_FINISH) == Z_STREAM_END ? buffer.count - Int(stream.pointee.avail_out) : nil
         }
     }
 }
@@ -107,8 +107,8 @@ private final class ZstdCompressor: Compressor {
     deinit { ZSTD_freeCCtx(context) }
 
     func append(_ body: UnsafeRawBufferPointer, to packed: inout [UInt8]) -> Bool {
-        packed.grow(by: ZSTD_compressBound(body.count)) { room in
-            let size = ZSTD_compress2(context, room.baseAddress, room.count, body.baseAddress, body.count)
+        packed.grow(by: ZSTD_compressBound(body.count)) { buffer in
+            let size = ZSTD_compress2(context, buffer.baseAddress, buffer.count, body.baseAddress, body.count)
             return ZSTD_isError(size) == 0 ? size : nil
         }
     }

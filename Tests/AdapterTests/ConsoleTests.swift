@@ -31,11 +31,13 @@ private final class Pipe {
     }
 }
 
-private func console(_ descriptor: Int32, _ settings: String = "{}", _ ears: Ears = Ears(), _ environment: [String: String] = [:]) throws
+private func console(
+    _ descriptor: Int32, _ settings: String = "{}", _ recorder: HostRecorder = HostRecorder(), _ environment: [String: String] = [:]
+) throws
     -> ConsoleProvider
 {
     try ConsoleProvider(
-        settings: Settings(json: settings), host: ears.host, outlet: Outlet(descriptor: descriptor, name: "standard output"),
+        settings: Settings(json: settings), host: recorder.host, outlet: Outlet(descriptor: descriptor, name: "standard output"),
         environment: { environment[$0] })
 }
 
@@ -66,33 +68,33 @@ struct ConsoleTests {
     func readerLeavesSilently() throws {
         let ends = Pipe()
         defer { ends.close() }
-        let ears = Ears()
-        let provider = try console(ends.write, "{}", ears)
+        let recorder = HostRecorder()
+        let provider = try console(ends.write, "{}", recorder)
         ends.closeReader()
-        ears.waitForClosed()
+        recorder.waitForClosed()
         provider.close()
-        #expect(ears.closed == ["the reader of standard output has left"])
+        #expect(recorder.closed == ["the reader of standard output has left"])
     }
 
     @Test("a socket peer that leaves is reported too")
     func peerLeaves() throws {
         var ends: [Int32] = [0, 0]
         socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends)
-        let ears = Ears()
-        let provider = try console(ends[0], "{}", ears)
+        let recorder = HostRecorder()
+        let provider = try console(ends[0], "{}", recorder)
         close(ends[1])
-        ears.waitForClosed()
+        recorder.waitForClosed()
         provider.close()
         close(ends[0])
     }
 
     @Test("the end of the provider ends its watch without a report")
     func endsQuietly() throws {
-        let ears = Ears()
+        let recorder = HostRecorder()
         let pipe = Pipe()
         defer { pipe.close() }
-        try console(pipe.write, "{}", ears).close()
-        #expect(ears.closed.isEmpty)
+        try console(pipe.write, "{}", recorder).close()
+        #expect(recorder.closed.isEmpty)
     }
 
     @Test("a full disk behind the stream is a retry with the system's message")
@@ -136,7 +138,7 @@ struct ConsoleTests {
         var (master, slave): (Int32, Int32) = (0, 0)
         try #require(openpty(&master, &slave, nil, nil, nil) == 0)
         func shown(_ settings: String, _ environment: [String: String]) throws -> String {
-            let provider = try console(slave, settings, Ears(), environment)
+            let provider = try console(slave, settings, HostRecorder(), environment)
             #expect(Batch.with([#"{"type":"track","event":"hello"}"#], provider.deliver).text == "delivered")
             provider.close()
             var bytes = [UInt8](repeating: 0, count: 4096)

@@ -8,11 +8,11 @@ import Testing
 /// A provider that runs a shell command, with a clock that the test controls.
 private struct Shell {
     let provider: ExecProvider
-    let ears = Ears()
+    let recorder = HostRecorder()
     let time = Monitor(Instant(nanoseconds: 0))
 
     init(
-        _ command: [String], _ more: String = "", patience: Program.Patience = Program.Patience(), now: (@Sendable () -> Instant)? = nil
+        _ command: [String], _ more: String = "", timeouts: Program.Timeouts = Program.Timeouts(), now: (@Sendable () -> Instant)? = nil
     ) throws {
         signal(SIGPIPE, SIG_IGN)
         let words = command.map { word in
@@ -21,12 +21,12 @@ private struct Shell {
         }
         let time = time
         provider = try ExecProvider(
-            settings: Settings(json: "{\"command\":[\(words.joined(separator: ","))]\(more)}"), host: ears.host, patience: patience,
+            settings: Settings(json: "{\"command\":[\(words.joined(separator: ","))]\(more)}"), host: recorder.host, timeouts: timeouts,
             now: now ?? { time.withLock { $0 } })
     }
 
-    init(_ script: String, _ more: String = "", patience: Program.Patience = Program.Patience()) throws {
-        try self.init(["sh", "-c", script], more, patience: patience)
+    init(_ script: String, _ more: String = "", timeouts: Program.Timeouts = Program.Timeouts()) throws {
+        try self.init(["sh", "-c", script], more, timeouts: timeouts)
     }
 
     /// Delivers the events and returns the outcomes of the batch and of its events as text.
@@ -79,7 +79,7 @@ struct ExecTests {
         #expect(shout.deliver(#"{"event":"hello"}"#, #"{"a":1}"#, #"{"event":"bye"}"#) == "delivered; 1 rejected 1 the event has no name")
         #expect(shout.deliver(#"{"event":"again"}"#) == "delivered")
         shout.provider.close()
-        #expect(shout.ears.logs == ["HELLO", "BYE", "AGAIN"])
+        #expect(shout.recorder.logs == ["HELLO", "BYE", "AGAIN"])
     }
 
     @Test("if a program cannot be started because no descriptors are left, none leaks, and the router does not end")
@@ -111,7 +111,7 @@ struct ExecTests {
         other.time.withLock { $0 = Instant(nanoseconds: 250_000_000) }
         #expect(other.deliver("{}") == "unknown the program sh ended with code 3")
         #expect(other.deliver("{}") == "retry 0 the program sh ended with code 3 after 501")
-        #expect(other.ears.logs.count == 2)
+        #expect(other.recorder.logs.count == 2)
     }
 
     @Test("a program that gives no answer in time is ended")
@@ -190,7 +190,7 @@ struct ExecTests {
         #expect(out.deliver("{}") == "delivered")
         out.provider.close()
         #expect(folder.text("end") == "done\n")
-        #expect(out.ears.logs == ["the program sh ended with code 4"])
+        #expect(out.recorder.logs == ["the program sh ended with code 4"])
     }
 
     @Test("a program is started by the first delivery and not before")
@@ -207,21 +207,21 @@ struct ExecTests {
 
     @Test("a program that does not end after its input gets SIGTERM, and then it is killed with all processes that it has started")
     func stubborn() throws {
-        let patience = Program.Patience(afterInput: .milliseconds(1), afterTerminate: .seconds(600))
+        let timeouts = Program.Timeouts(afterInput: .milliseconds(1), afterTerminate: .seconds(600))
         let polite = try Shell(
             // It starts no process: a child that has not yet executed its program would not get the signal.
             "trap 'echo \"I go\" >&2; exit' TERM; read line; \(ExecTests.say("delivered")); while :; do :; done",
-            patience: patience)
+            timeouts: timeouts)
         #expect(polite.deliver("{}") == "delivered")
         polite.provider.close()
-        #expect(polite.ears.logs == ["I go", "the program sh did not end within 1 ms after the end of its input and got SIGTERM"])
+        #expect(polite.recorder.logs == ["I go", "the program sh did not end within 1 ms after the end of its input and got SIGTERM"])
 
         let deaf = try Shell(
             "trap '' TERM; sleep 1000 & read line; \(ExecTests.say("delivered")); while :; do sleep 1000; done",
-            patience: Program.Patience(afterInput: .milliseconds(1), afterTerminate: .milliseconds(1)))
+            timeouts: Program.Timeouts(afterInput: .milliseconds(1), afterTerminate: .milliseconds(1)))
         #expect(deaf.deliver("{}") == "delivered")
         deaf.provider.close()
-        #expect(deaf.ears.logs == ["the program sh did not end within 2 ms after the end of its input and was killed"])
+        #expect(deaf.recorder.logs == ["the program sh did not end within 2 ms after the end of its input and was killed"])
     }
 
     @Test("the end of a program is noticed at once, even if its child holds the output, and its earlier answers count")
@@ -237,7 +237,7 @@ struct ExecTests {
         )
         #expect(out.deliver("{}") == "delivered")
         out.provider.close()
-        let logs = out.ears.logs
+        let logs = out.recorder.logs
         #expect(logs.first == "line 0 of the complaint, which is long enough")
         #expect(logs.contains("writes more than 5 lines a second to standard error; the others are left out and counted"))
         #expect(logs.last?.hasSuffix(" lines of its standard error were left out") == true)

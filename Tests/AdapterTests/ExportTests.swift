@@ -29,14 +29,14 @@ private final class Probe: Provider, Eraser {
 }
 
 /// A provider that keeps a delivery until the test finishes it.
-private final class Keeper: ConcurrentProvider {
+private final class PendingProvider: ConcurrentProvider {
     static let description = Description(name: "keeper", version: "1", summary: "", concurrency: 8)
     private struct Kept: ~Copyable, Sendable {
         var delivery: Delivery?
     }
-    static let latest = Monitor<Keeper?>(nil)
+    static let latest = Monitor<PendingProvider?>(nil)
     private let kept = Monitor(Kept())
-    init(settings: Settings, host: Host) { Keeper.latest.withLock { $0 = self } }
+    init(settings: Settings, host: Host) { PendingProvider.latest.withLock { $0 = self } }
     func deliver(_ delivery: consuming Delivery) {
         var taken: Delivery? = delivery
         kept.withLock { $0.delivery = taken.take() }
@@ -134,10 +134,10 @@ struct ExportTests {
 
     @Test("a concurrent provider may finish a delivery later, from any thread")
     func finishesLater() {
-        let table = export(Keeper.self)
+        let table = export(PendingProvider.self)
         let host = CHost()
         let instance = table.create(host, "{}").instance!
-        let keeper = Keeper.latest.withLock { $0! }
+        let keeper = PendingProvider.latest.withLock { $0! }
         table.deliver(instance, ["{}"], token: 8)
         #expect(host.done.isEmpty)
         Thread.start("finisher") { keeper.finish(.delivered) }.join()
@@ -149,23 +149,23 @@ struct ExportTests {
 
     @Test("a delivery that is destroyed without an outcome counts as unknown")
     func letGo() {
-        let table = export(Keeper.self)
+        let table = export(PendingProvider.self)
         let host = CHost()
         let instance = table.create(host, "{}").instance!
         table.deliver(instance, ["{}"], token: 2)
-        Keeper.latest.withLock { $0! }.letGo()
+        PendingProvider.latest.withLock { $0! }.letGo()
         #expect(host.done.map(\.kind) == [SWITCHYARD_UNKNOWN.rawValue])
         table.pointee.destroy(instance)
     }
 
     @Test("an outcome after destroy does not reach the host, which may be gone")
     func late() {
-        let table = export(Keeper.self)
+        let table = export(PendingProvider.self)
         let host = CHost()
         let instance = table.create(host, "{}").instance!
         table.deliver(instance, ["{}"], token: 2)
         table.pointee.destroy(instance)
-        Keeper.latest.withLock { $0! }.finish(.delivered)
+        PendingProvider.latest.withLock { $0! }.finish(.delivered)
         #expect(host.done.isEmpty)
     }
 }

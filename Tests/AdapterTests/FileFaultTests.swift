@@ -4,8 +4,9 @@ import Testing
 
 @testable import File
 
-private func provider(_ settings: String, _ ears: Ears = Ears(), _ system: FileSystem = .system) throws -> FileProvider {
-    try FileProvider(settings: Settings(json: settings), host: ears.host, system: system)
+private func provider(_ settings: String, _ recorder: HostRecorder = HostRecorder(), _ system: FileSystem = .system) throws -> FileProvider
+{
+    try FileProvider(settings: Settings(json: settings), host: recorder.host, system: system)
 }
 
 private func deliver(_ provider: FileProvider, _ events: [String]) -> String {
@@ -37,7 +38,7 @@ struct FileFaultTests {
 
     @Test("a batch that a full disk took only in part is cut off again, and delivered as a whole later", arguments: [0, 1, 3, 5, 10])
     func full(room: Int) throws {
-        let file = try provider(settings, Ears(), system(room: room))
+        let file = try provider(settings, HostRecorder(), system(room: room))
         #expect(deliver(file, ["{}", "{\"a\":1}"]) == "retry 28: cannot write to '\(path)': No space left on device")
         #expect(folder.text("x") == "")
         #expect(deliver(file, ["{}", "{\"a\":1}"]) == "delivered")
@@ -47,7 +48,7 @@ struct FileFaultTests {
 
     @Test("other errors are reported with the system's message", arguments: [EIO, EFBIG, EDQUOT, EROFS])
     func words(error: Int32) throws {
-        let file = try provider(settings, Ears(), system(room: 0, error: error))
+        let file = try provider(settings, HostRecorder(), system(room: 0, error: error))
         #expect(deliver(file, ["{}"]) == "retry \(error): cannot write to '\(path)': \(systemWords(error))")
         file.close()
     }
@@ -74,13 +75,13 @@ struct FileFaultTests {
     func cannotCut() throws {
         var system = system(room: 5)
         system.truncate = { _, _ in -EPERM }
-        let ears = Ears()
-        let file = try provider(settings, ears, system)
+        let recorder = HostRecorder()
+        let file = try provider(settings, recorder, system)
         #expect(deliver(file, ["{}", "{\"a\":1}"]) == "0 delivered; retry 28: cannot write to '\(path)': No space left on device")
         #expect(folder.text("x") == "{}\n{\"")
         #expect(deliver(file, ["{\"a\":1}"]) == "delivered")
         #expect(folder.text("x") == "{}\n{\"a\":1}\n")
-        #expect(ears.logs == ["cut off a torn line of 2 bytes at the end of '\(path)'"])
+        #expect(recorder.logs == ["cut off a torn line of 2 bytes at the end of '\(path)'"])
         file.close()
     }
 
@@ -89,7 +90,7 @@ struct FileFaultTests {
         let fails = Monitor(true)
         var system = FileSystem.system
         system.synchronize = { _ in fails.withLock { $0 } ? -EIO : 0 }
-        let file = try provider(#"{"path":"\#(path)","sync":"batch"}"#, Ears(), system)
+        let file = try provider(#"{"path":"\#(path)","sync":"batch"}"#, HostRecorder(), system)
         #expect(deliver(file, ["{}"]) == "retry 5: cannot sync '\(path)': Input/output error")
         #expect(folder.text("x") == "")
         fails.withLock { $0 = false }
@@ -112,7 +113,7 @@ struct FileFaultTests {
             results.withLock { $0.append(result) }
             return write(descriptor, bytes.baseAddress, min(bytes.count, 2))
         }
-        let file = try provider(settings, Ears(), system)
+        let file = try provider(settings, HostRecorder(), system)
         #expect(deliver(file, ["{}"]) == "delivered")
         #expect(results.withLock { $0 } == [EWOULDBLOCK, EWOULDBLOCK])
         file.close()
@@ -126,7 +127,7 @@ struct FileFaultTests {
             count.withLock { $0 += 1 }
             return 0
         }
-        let file = try provider(#"{"path":"\#(path)","sync":"\#(sync)","rotate":{"bytes":4}}"#, Ears(), system)
+        let file = try provider(#"{"path":"\#(path)","sync":"\#(sync)","rotate":{"bytes":4}}"#, HostRecorder(), system)
         #expect(deliver(file, ["{}"]) == "delivered")
         if sync != "batch" { #expect(deliver(file, ["{}"]) == "delivered") }
         if sync == "batch" { _ = file.flush() }
@@ -151,11 +152,11 @@ struct FileFaultTests {
             note("folder of", path)
             return FileSystem.system.synchronizeFolder(path)
         }
-        let ears = Ears()
-        let file = try provider(#"{"path":"\#(root)a/x","sync":"\#(sync)","rotate":{"bytes":4}}"#, ears, system)
+        let recorder = HostRecorder()
+        let file = try provider(#"{"path":"\#(root)a/x","sync":"\#(sync)","rotate":{"bytes":4}}"#, recorder, system)
         #expect(deliver(file, ["{}", "{}"]) == "delivered")
         file.close()
-        #expect(seen.withLock { $0 }.filter { sync != "never" || !$0.hasPrefix("rename") } == calls && ears.logs == [])
+        #expect(seen.withLock { $0 }.filter { sync != "never" || !$0.hasPrefix("rename") } == calls && recorder.logs == [])
     }
 
     @Test("a folder that cannot be synced is reported, and the compressed file does not replace the plain one")
@@ -163,16 +164,16 @@ struct FileFaultTests {
         var system = FileSystem.system
         system.synchronizeFolder = { _ in -EIO }
         system.now = { 1_767_323_045_678_000_000 }
-        let ears = Ears()
+        let recorder = HostRecorder()
         let settings = #"{"path":"\#(path)","sync":"rotation","rotate":{"bytes":4,"compress":"gzip"}}"#
-        let file = try provider(settings, ears, system)
+        let file = try provider(settings, recorder, system)
         #expect(deliver(file, ["{}", "{}"]) == "delivered")
         file.close()
         let name = "x.20260102T030405.678Z"
         #expect(folder.names == ["x", name] && folder.text(name) == "{}\n")
         // The thread that compresses files may find the rotated file two times: when the first file and when the second file is begun.
         #expect(
-            Set(ears.logs)
+            Set(recorder.logs)
                 == [
                     "cannot sync the folder of '\(path)': Input/output error",
                     "cannot sync the folder of '\(folder.path)/\(name).gz': Input/output error;"
@@ -193,7 +194,7 @@ struct FileFaultTests {
         #expect(deliver(inner, ["{}"]) == "retry 20: cannot open '\(path)/y': Not a directory")
         var system = FileSystem.system
         system.open = { _, _, _ in -EACCES }
-        #expect(deliver(try provider(settings, Ears(), system), ["{}"]) == "retry 13: cannot open '\(path)': Permission denied")
+        #expect(deliver(try provider(settings, HostRecorder(), system), ["{}"]) == "retry 13: cannot open '\(path)': Permission denied")
     }
 
     @Test("a device accepts events like a file, and /dev/full refuses them")
@@ -234,7 +235,7 @@ struct FileFaultTests {
         defer { close(reader) }
         var system = FileSystem.system
         system.wait = { _, _ in 0 }
-        let file = try provider(settings, Ears(), system)
+        let file = try provider(settings, HostRecorder(), system)
         let events = (0..<1000).map { "{\"n\":\($0),\"x\":\"\(String(repeating: "x", count: 200))\"}" }
         var out: [UInt8] = []
         var rest = events[...]

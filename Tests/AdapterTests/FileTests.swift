@@ -4,8 +4,9 @@ import Testing
 
 @testable import File
 
-private func provider(_ settings: String, _ ears: Ears = Ears(), _ system: FileSystem = .system) throws -> FileProvider {
-    try FileProvider(settings: Settings(json: settings), host: ears.host, system: system)
+private func provider(_ settings: String, _ recorder: HostRecorder = HostRecorder(), _ system: FileSystem = .system) throws -> FileProvider
+{
+    try FileProvider(settings: Settings(json: settings), host: recorder.host, system: system)
 }
 
 private func deliver(_ provider: FileProvider, _ events: [String], arrivals: [Int64]? = nil) -> String {
@@ -122,13 +123,13 @@ struct FileTests {
         ])
     func mends(before: String, after: String, log: String) throws {
         folder.write("x", before)
-        let ears = Ears()
-        let file = try provider(#"{"path":"\#(path("x"))"}"#, ears)
+        let recorder = HostRecorder()
+        let file = try provider(#"{"path":"\#(path("x"))"}"#, recorder)
         #expect(deliver(file, ["{\"new\":1}"]) == "delivered")
         file.close()
         #expect(folder.text("x") == after + "{\"new\":1}\n")
-        #expect(ears.logs.count == (log.isEmpty ? 0 : 1))
-        #expect(log.isEmpty || ears.logs[0].hasPrefix(log))
+        #expect(recorder.logs.count == (log.isEmpty ? 0 : 1))
+        #expect(log.isEmpty || recorder.logs[0].hasPrefix(log))
     }
 
     @Test("the beginning of a torn line longer than a chunk is found")

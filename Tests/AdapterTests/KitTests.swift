@@ -89,9 +89,9 @@ struct LineStreamTests {
                         return count
                     }
                 },
-                wait: { _, patience in
+                wait: { _, timeout in
                     self.state.withLock { $0.waits += 1 }
-                    return patience < 0 ? 1 : 0
+                    return timeout < 0 ? 1 : 0
                 })
         }
     }
@@ -128,7 +128,7 @@ struct LineStreamTests {
     @Test("a stream that accepts nothing stops the write after the time limit")
     func losesPatience() {
         let script = Script([3, -Int(EAGAIN)])
-        let stream = LineStream(descriptor: 9, patience: 5, calls: script.calls)
+        let stream = LineStream(descriptor: 9, timeout: 5, calls: script.calls)
         #expect(write(["{}", "{}"], stream) == LineStream.Progress(lines: 1, error: EAGAIN))
         #expect(write(["{}"], stream) == LineStream.Progress(lines: 1, error: 0))
         #expect(script.text == "{}\n{}\n")

@@ -9,7 +9,7 @@ import Testing
 @Suite("file, rotating")
 struct RotationTests {
     let folder = TemporaryFolder()
-    let ears = Ears()
+    let recorder = HostRecorder()
     private let time = Monitor<Int64>(1_767_323_045_678_000_000)  // 2026-01-02T03:04:05.678Z
 
     private func provider(_ rotate: String, name: String = "x", more: String = "") throws -> FileProvider {
@@ -17,7 +17,7 @@ struct RotationTests {
         var system = FileSystem.system
         system.now = { time.withLock { $0 } }
         let settings = #"{"path":"\#(folder.path)/\#(name)","rotate":\#(rotate)\#(more)}"#
-        return try FileProvider(settings: Settings(json: settings), host: ears.host, system: system)
+        return try FileProvider(settings: Settings(json: settings), host: recorder.host, system: system)
     }
 
     private func deliver(_ provider: FileProvider, _ events: [String], arrival: Int64 = 0) {
@@ -136,7 +136,7 @@ struct RotationTests {
         deliver(file, ["1", "2"])
         file.close()
         #expect(files == ["real": "1\n2\n", "x": "1\n2\n"])
-        #expect(ears.logs == ["'\(folder.path)/x' is a symbolic link, which is followed but not rotated"])
+        #expect(recorder.logs == ["'\(folder.path)/x' is a symbolic link, which is followed but not rotated"])
     }
 
     @Test("if a file cannot be renamed, writing continues, and the reason is logged once")
@@ -144,11 +144,11 @@ struct RotationTests {
         var system = FileSystem.system
         system.rename = { _, _ in -EACCES }
         let settings = try Settings(json: #"{"path":"\#(folder.path)/x","rotate":{"bytes":2}}"#)
-        let file = try FileProvider(settings: settings, host: ears.host, system: system)
+        let file = try FileProvider(settings: settings, host: recorder.host, system: system)
         deliver(file, ["1", "2", "3"])
         deliver(file, ["4"])
         file.close()
         #expect(files == ["x": "1\n2\n3\n4\n"])
-        #expect(ears.logs == ["cannot rotate '\(folder.path)/x': Permission denied"])
+        #expect(recorder.logs == ["cannot rotate '\(folder.path)/x': Permission denied"])
     }
 }

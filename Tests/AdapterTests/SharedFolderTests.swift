@@ -19,7 +19,7 @@ struct SharedFolderTests {
     init() { chmod(folder.path, 0o1777) }
 
     private func deliver(to path: String) throws -> String {
-        let file = try FileProvider(settings: Settings(json: #"{"path":"\#(path)"}"#), host: Ears().host, system: .system)
+        let file = try FileProvider(settings: Settings(json: #"{"path":"\#(path)"}"#), host: HostRecorder().host, system: .system)
         defer { file.close() }
         return Batch.with(["{}"]) { file.deliver($0) }.text
     }
@@ -94,7 +94,7 @@ struct SharedFolderTests {
             defer { unlink(path) }
             return open(opened, flags, mode)
         }
-        let file = try FileProvider(settings: Settings(json: #"{"path":"\#(path)"}"#), host: Ears().host, system: system)
+        let file = try FileProvider(settings: Settings(json: #"{"path":"\#(path)"}"#), host: HostRecorder().host, system: system)
         #expect(
             Batch.with(["{}"]) { file.deliver($0) }.text
                 == "retry 11: another file took the place of '\(path)': Resource temporarily unavailable")
@@ -109,7 +109,7 @@ struct SharedFolderTests {
         var system = FileSystem.system
         system.now = { 1_767_323_045_678_000_000 }
         let settings = #"{"path":"\#(path)","rotate":{"bytes":3,"compress":"gzip"}}"#
-        let file = try FileProvider(settings: Settings(json: settings), host: Ears().host, system: system)
+        let file = try FileProvider(settings: Settings(json: settings), host: HostRecorder().host, system: system)
         #expect(Batch.with(["{}", "{}"]) { file.deliver($0) }.text == "delivered")
         file.close()
         var status = stat()

@@ -6,7 +6,7 @@ import PluginKit
 import Testing
 
 /// A host that records the messages that it gets.
-final class Ears: Sendable {
+final class HostRecorder: Sendable {
     private let heard = Monitor<(logs: [String], closed: [String])>(([], []))
     var logs: [String] { heard.withLock { $0.logs } }
     var closed: [String] { heard.withLock { $0.closed } }

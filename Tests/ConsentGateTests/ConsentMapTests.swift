@@ -43,7 +43,7 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
     var plan = plan()
     plan.consent = consent
     plan.routes = purposes.map { purpose in route { $0.consent = ConsentDemand(level: 0, purposes: [purpose]) } }
-    let verdicts = Bench(plan).verdicts(#"{"context":\#(context)}"#)
+    let verdicts = JudgeFixture(plan).verdicts(#"{"context":\#(context)}"#)
     if verdicts.contains(.denied(.broken)) { return "broken" }
     if verdicts.contains(.denied(.unknown)) { return "unknown" }
     return String(zip(purposes, verdicts).filter { $0.1 == .admitted }.compactMap(\.0.first))
@@ -226,7 +226,7 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
         plan.consent = everything
         plan.consent?.unknown = .deny
         plan.routes = ["analytics", "marketing"].map { purpose in route { $0.consent = ConsentDemand(level: 0, purposes: [purpose]) } }
-        let bench = Bench(plan)
+        let fixture = JudgeFixture(plan)
         let strings = [some, nothing, String(some.dropLast(2)), ""]
         let modes = [#"{"ad_storage":"granted"}"#, #"{"ad_storage":"denied"}"#, "{}"]
         let sections = ["DBABT~1YNN", "DBABT~1YYN", "DBABL~BAAqAAAAAA.YA"]
@@ -238,7 +238,7 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
             if Bool.random(using: &random) { members.append(#""gpp":"\#(pick(sections))""#) }
             if Bool.random(using: &random) { members.append(#""tcf":"\#(pick(strings))""#) }
             let line = #"{"context":{"consent":{\#(members.joined(separator: ","))}}}"#
-            #expect(bench.verdicts(line) == Bench(plan).verdicts(line), "\(line)")
+            #expect(fixture.verdicts(line) == JudgeFixture(plan).verdicts(line), "\(line)")
         }
     }
 }

@@ -1,3 +1,5 @@
+// What the gate admits: signals of consent, unknown subjects, demands of levels and purposes. The files of this suite share one configuration.
+
 import Editing
 import Events
 import Plans
@@ -10,32 +12,12 @@ import Testing
 @testable import Judging
 @testable import Models
 
-/// A section whose levels have purposes.
-private func section(_ change: (inout ConsentPlan) -> Void = { _ in }) -> ConsentPlan {
-    var consent = ConsentPlan()
-    consent.levels = [
-        .init(name: "none", purposes: []), .init(name: "essential", purposes: ["operations"]),
-        .init(name: "standard", purposes: ["operations", "analytics"]),
-        .init(name: "detailed", purposes: ["operations", "analytics", "research"]),
-    ]
-    change(&consent)
-    return consent
-}
-
-/// A section whose levels have no purposes.
-private func list(_ change: (inout ConsentPlan) -> Void = { _ in }) -> ConsentPlan {
-    section {
-        $0.levels = ["none", "essential", "standard", "detailed"].map { .init(name: $0, purposes: nil) }
-        change(&$0)
-    }
-}
-
 /// Returns the highest level that is admitted, and the verdict of the next level.
 private func passes(_ context: String, _ consent: ConsentPlan, name: String = "e") -> (level: Int, then: Verdict?) {
     var plan = plan()
     plan.consent = consent
     plan.routes = consent.levels.indices.map { level in route { $0.consent = ConsentDemand(level: level) } }
-    let verdicts = Bench(plan).verdicts(#"{"event":"\#(name)","context":\#(context)}"#)
+    let verdicts = JudgeFixture(plan).verdicts(#"{"event":"\#(name)","context":\#(context)}"#)
     let level = verdicts.lastIndex(of: .admitted) ?? -1
     #expect(verdicts.prefix(level + 1).allSatisfy { $0 == .admitted }, "a level is admitted and a lower one is not")
     return (level, level + 1 < verdicts.count ? verdicts[level + 1] : nil)
@@ -45,10 +27,30 @@ private func passes(_ context: String, _ consent: ConsentPlan, name: String = "e
 private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, purposes: String...) -> Verdict? {
     var plan = plan(route { $0.consent = ConsentDemand(level: level, purposes: purposes) })
     plan.consent = consent
-    return Bench(plan).verdicts(#"{"context":\#(context)}"#).first
+    return JudgeFixture(plan).verdicts(#"{"context":\#(context)}"#).first
 }
 
 @Suite struct ConsentTests {
+    /// A section whose levels have purposes.
+    func section(_ change: (inout ConsentPlan) -> Void = { _ in }) -> ConsentPlan {
+        var consent = ConsentPlan()
+        consent.levels = [
+            .init(name: "none", purposes: []), .init(name: "essential", purposes: ["operations"]),
+            .init(name: "standard", purposes: ["operations", "analytics"]),
+            .init(name: "detailed", purposes: ["operations", "analytics", "research"]),
+        ]
+        change(&consent)
+        return consent
+    }
+
+    /// A section whose levels have no purposes.
+    func list(_ change: (inout ConsentPlan) -> Void = { _ in }) -> ConsentPlan {
+        section {
+            $0.levels = ["none", "essential", "standard", "detailed"].map { .init(name: $0, purposes: nil) }
+            change(&$0)
+        }
+    }
+
     // MARK: Unknown subjects
 
     @Test(
@@ -252,25 +254,25 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
 
     @Test("without a consent section the gate is off, and consent members are not looked for")
     func off() {
-        let bench = Bench(plan(route { $0.consent = ConsentDemand(level: 3) }))
-        #expect(bench.take(#"{"context":{"gpc":7,"gpc":8,"consent":{"level":1}},"context":2}"#))
-        #expect(bench.lines().count == 1)
-        #expect(bench.ruleset.paths.count == 2)
+        let fixture = JudgeFixture(plan(route { $0.consent = ConsentDemand(level: 3) }))
+        #expect(fixture.take(#"{"context":{"gpc":7,"gpc":8,"consent":{"level":1}},"context":2}"#))
+        #expect(fixture.lines().count == 1)
+        #expect(fixture.ruleset.paths.count == 2)
     }
 
     @Test("if nothing is demanded, consent members are not looked for")
     func nothingDemanded() {
         var plan = plan(route { $0.consent = ConsentDemand(level: 0) })
         plan.consent = section()
-        #expect(Bench(plan).ruleset.paths.count == 2)
+        #expect(JudgeFixture(plan).ruleset.paths.count == 2)
     }
 
     @Test("a route without a demand demands the highest level")
     func uncovered() {
         var plan = plan(route())
         plan.consent = section()
-        #expect(Bench(plan).verdicts(#"{"context":{"consent":{"level":"standard"}}}"#) == [.denied(.level)])
-        #expect(Bench(plan).verdicts(#"{"context":{"consent":{"level":"detailed"}}}"#) == [.admitted])
+        #expect(JudgeFixture(plan).verdicts(#"{"context":{"consent":{"level":"standard"}}}"#) == [.denied(.level)])
+        #expect(JudgeFixture(plan).verdicts(#"{"context":{"consent":{"level":"detailed"}}}"#) == [.admitted])
     }
 
     @Test("a demand for the lowest level with purposes does not admit everyone")
@@ -293,88 +295,6 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         #expect(passes(standard, falling, name: "item_secret_found").level == -1)
     }
 
-    // MARK: Fields
-
-    private func cut(_ line: String, _ consent: ConsentPlan, _ transforms: any Step...) -> String? {
-        var plan = plan(
-            route {
-                $0.consent = ConsentDemand(level: 0)
-                $0.transforms = transforms
-            })
-        plan.consent = consent
-        let bench = Bench(plan)
-        bench.take(line)
-        return bench.lines().first
-    }
-
-    @Test("members that demand more than the event's state are cut out, and the event is admitted")
-    func fields() {
-        let consent = section { $0.fields = [(path("traits.role"), 3), (path("ip"), 1), (path("free"), 0)] }
-        func event(_ context: String) -> String { #"{"ip":1,"traits":{"role":2,"n":3},"free":4,"context":\#(context)}"# }
-        func rest(_ context: String, ip: String = "", role: String = "") -> String {
-            "{\(ip)\"traits\":{\(role)\"n\":3},\"free\":4,\"context\":\(context)}"
-        }
-        let (none, essential, detailed) = ("{}", #"{"consent":{"level":"essential"}}"#, #"{"consent":{"level":"detailed"}}"#)
-        #expect(cut(event(none), consent) == rest(none))
-        #expect(cut(event(essential), consent) == rest(essential, ip: "\"ip\":1,"))
-        #expect(cut(event(detailed), consent) == event(detailed))
-        let broken = #"{"consent":{"level":7}}"#
-        #expect(cut(event(broken), consent) == rest(broken))
-        var assuming = consent
-        assuming.unknown = .assume(3)
-        #expect(cut(event(none), assuming) == event(none))
-        #expect(cut(event(broken), assuming) == rest(broken))
-    }
-
-    @Test("a member is cut before the transforms begin: it is not hashed, but can be set")
-    func fieldsAndTransforms() {
-        let consent = section { $0.fields = [(path("id"), 1), (path("a.b"), 1)] }
-        #expect(cut(#"{"id":1,"n":2}"#, consent, HashStep([path("id")], key: 0)) == #"{"n":2}"#)
-        #expect(cut(#"{"id":1,"n":2}"#, consent, SetStep(constants: [(path("id"), "0")])) == #"{"id":0,"n":2}"#)
-        #expect(cut(#"{"a":{"b":1}}"#, consent, SetStep(constants: [(path("a.c"), "0")])) == #"{"a":{"c":0}}"#)
-        #expect(cut(#"{"a":{"b":1},"id":2}"#, consent, DropStep([path("a")])) == "{}")
-    }
-
-    @Test(
-        "an entry has the highest level of its route's demand and of the fields that the event keeps",
-        arguments: [
-            ("{}", 0, nil), (#"{"consent":{"level":"essential"}}"#, 0, "essential"), (#"{"consent":{"level":"standard"}}"#, 0, "essential"),
-            (#"{"consent":{"level":"detailed"}}"#, 0, "detailed"), (#"{"consent":{"level":"detailed"}}"#, 3, "detailed"),
-            (#"{"consent":{"level":"standard"}}"#, 2, "standard"),
-        ] as [(String, Int, String?)])
-    func entryLevel(context: String, demand: Int, expected: String?) throws {
-        var plan = plan(route { $0.consent = ConsentDemand(level: demand) })
-        plan.consent = section { $0.fields = [(path("traits.role"), 3), (path("ip"), 1)] }
-        let levels = RunNames()
-        let bench = Bench(plan, levels: levels)
-        bench.take(#"{"ip":1,"traits":{"role":2},"context":\#(context)}"#)
-        let entry = try #require(bench.parcels[0].entries.first)
-        #expect(EntryLevel.number(of: entry.level).map { levels.all[Int($0)] } == expected)
-    }
-
-    @Test("a waiting event is refused as soon as its subject's level falls below that of a field that it keeps")
-    func keptField() throws {
-        var plan = plan(route { $0.consent = ConsentDemand(level: 0) })
-        plan.consent = section {
-            $0.fields = [(path("ip"), 2)]
-            $0.subject = [path("userId")]
-        }
-        let (records, levels) = (ConsentRecords(), RunNames())
-        let bench = Bench(plan, records: records, levels: levels)
-        let check = SecondCheck(records, levels: levels)
-        check.adopt(bench.ruleset.consent)
-        let subject = SubjectKey(of: Array("u".utf8), under: Array(0..<16))
-        records.set(subject, [ConsentTerms(level: "detailed")])
-        bench.take(#"{"userId":"u","ip":1}"#)
-        #expect(bench.lines() == [#"{"userId":"u","ip":1}"#])
-        func answer() -> SecondCheck.Answer { check.check(bench.parcels[0].entries, bench.parcels[0].subjects) }
-        #expect(answer() == .pass)
-        records.set(subject, [ConsentTerms(level: "standard")])
-        #expect(answer() == .pass)
-        records.set(subject, [ConsentTerms(level: "essential")])
-        #expect(answer() == .refused([0]))
-    }
-
     // MARK: The gate
 
     @Test("sampling comes after consent, and consent after the filter")
@@ -387,7 +307,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
                     $0.sample = SamplePlan(rate: rate)
                 })
             plan.consent = section()
-            return Bench(plan).verdicts(line).first
+            return JudgeFixture(plan).verdicts(line).first
         }
         #expect(verdict(#"{"event":"x"}"#, rate: 0) == .filtered(.events))
         #expect(verdict(#"{"event":"e"}"#, rate: 0) == .denied(.unknown))
@@ -404,7 +324,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
         var plan = plan()
         plan.consent = consent
         plan.routes = (0..<4).map { level in route { $0.consent = ConsentDemand(level: level, purposes: level == 3 ? ["research"] : []) } }
-        let bench = Bench(plan)
+        let fixture = JudgeFixture(plan)
         var random = Seeded(state: 7)
         // There are few texts, so that many occur again: exactly, almost exactly, as another member, beside another signal, or longer than
         // the memo keeps.
@@ -423,7 +343,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
                 #"{"consent":{"level":"\#(level)","purposes":\#(list)},"gpc":true}"#, #"{"consent":"\#(level) consent"}"#, "{}",
             ].randomElement(using: &random)!
             let line = #"{"context":\#(context)}"#
-            #expect(bench.verdicts(line) == Bench(plan).verdicts(line), "\(line)")
+            #expect(fixture.verdicts(line) == JudgeFixture(plan).verdicts(line), "\(line)")
         }
     }
 }

@@ -46,7 +46,7 @@ private struct RecordedGate {
         plan.routes =
             levels.indices.map { level in route { $0.consent = ConsentDemand(level: level) } }
             + ["operations", "analytics", "research"].map { purpose in route { $0.consent = ConsentDemand(level: 0, purposes: [purpose]) } }
-        return Bench(plan, records: records).verdicts(line)
+        return JudgeFixture(plan, records: records).verdicts(line)
     }
 }
 

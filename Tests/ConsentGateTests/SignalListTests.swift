@@ -58,17 +58,17 @@ private func event(_ member: ConsentMember, _ value: String) -> String {
 
     @Test("a number breaks every member, and only that member is reported", arguments: ConsentMember.all)
     func broken(member: ConsentMember) {
-        let bench = Bench(demandingPlan())
-        let finding = bench.findings(event(member, "7"))[0]
+        let fixture = JudgeFixture(demandingPlan())
+        let finding = fixture.findings(event(member, "7"))[0]
         #expect(finding.verdict == .denied(.broken))
         #expect(finding.gate?.signals.filter(\.isBroken).map(\.member) == [member])
-        #expect(bench.judge.takeBrokenSignals() == [member])
-        #expect(bench.judge.takeBrokenSignals().isEmpty)
+        #expect(fixture.judge.takeBrokenSignals() == [member])
+        #expect(fixture.judge.takeBrokenSignals().isEmpty)
     }
 
     @Test("the gate and explain agree on which random values of a member are broken", arguments: ConsentMember.all)
     func random(member: ConsentMember) {
-        let bench = Bench(demandingPlan())
+        let fixture = JudgeFixture(demandingPlan())
         var chance = Seeded(state: UInt64(member.index))
         let values = [
             "null", "true", "false", "1.5e3", #""""#, #""all""#, #""a\u0062""#, "[]", #"["analytics","x"]"#, "[[]]", "{}",
@@ -78,9 +78,9 @@ private func event(_ member: ConsentMember, _ value: String) -> String {
         ]
         for _ in 0..<60 {
             let line = event(member, values.randomElement(using: &chance)!)
-            let finding = bench.findings(line)[0]
+            let finding = fixture.findings(line)[0]
             #expect((finding.verdict == .denied(.broken)) == (finding.gate?.signals.contains(where: \.isBroken) ?? false), "\(line)")
-            #expect(finding.verdict == Bench(demandingPlan()).verdicts(line)[0], "\(line)")
+            #expect(finding.verdict == JudgeFixture(demandingPlan()).verdicts(line)[0], "\(line)")
         }
     }
 

@@ -65,7 +65,7 @@ struct Cases {
 }
 
 /// Returns the plan of a provider with these settings, read from a routes.json like in the router.
-func plan(_ module: String, _ settings: [String: Any], _ folders: ModuleFolders) throws -> ProviderPlan {
+func plan(_ module: String, _ settings: [String: Any], in folders: ModuleFolders) throws -> ProviderPlan {
     var provider = settings
     provider["plugin"] = module
     let root: [String: Any] = ["providers": ["out": provider], "routes": [["to": ["out"]]]]

@@ -84,16 +84,16 @@ final class Suite {
         for one in cases.all where one.expects != "refused" {
             check("\(one.name): create and destroy write nothing, connect to nothing and start nothing") {
                 let before = Dependencies(folder)
-                let instance = try make(module, folders, one.settings)
+                let instance = try make(module, in: folders, one.settings)
                 let made = before.news(folder)
                 instance.close()
                 if let news = made ?? before.news(folder) { throw Broken(news) }
             }
         }
-        wrongSettings(module, folders, cases)
-        for one in cases.all { outcome(module, folders, one) }
+        wrongSettings(module, in: folders, cases)
+        for one in cases.all { outcome(module, in: folders, one) }
         if let good = cases.good {
-            deliveries(module, folders, good)
+            deliveries(module, in: folders, good)
         } else {
             Report.note("no case expects 'delivered': deliveries were not checked")
         }
@@ -109,11 +109,11 @@ final class Suite {
 
     // MARK: - Settings
 
-    private func wrongSettings(_ module: Module, _ folders: ModuleFolders, _ cases: Cases) {
+    private func wrongSettings(_ module: Module, in folders: ModuleFolders, _ cases: Cases) {
         for wrong in WrongSettings.all(of: module.description.settings, good: cases.good?.settings ?? [:]) {
             check("settings are refused: \(wrong.way)") {
                 do {
-                    _ = try plan(module.description.name, wrong.settings, folders)
+                    _ = try plan(module.description.name, wrong.settings, in: folders)
                 } catch is ConfigurationFaults {
                     return
                 }
@@ -130,8 +130,8 @@ final class Suite {
 
     // MARK: - Outcomes
 
-    private func make(_ module: Module, _ folders: ModuleFolders, _ settings: [String: Any]) throws -> ModuleInstance {
-        let settings = try plan(module.description.name, settings, folders).settings
+    private func make(_ module: Module, in folders: ModuleFolders, _ settings: [String: Any]) throws -> ModuleInstance {
+        let settings = try plan(module.description.name, settings, in: folders).settings
         let instance = try module.make(settings: settings, name: "out") { level, line in
             if level >= .warning { Report.note(line) }
         }
@@ -175,13 +175,13 @@ final class Suite {
         return outcome
     }
 
-    private func outcome(_ module: Module, _ folders: ModuleFolders, _ one: Case) {
+    private func outcome(_ module: Module, in folders: ModuleFolders, _ one: Case) {
         check("\(one.name): \(one.expects)") {
             let restore = try one.output.map(replaceOutput)
             defer { restore?() }
             let instance: ModuleInstance
             do {
-                instance = try make(module, folders, one.settings)
+                instance = try make(module, in: folders, one.settings)
             } catch let fault as ModuleFault {
                 if one.expects == "refused" { return }
                 throw fault
@@ -248,7 +248,7 @@ final class Suite {
 
     // MARK: - Deliveries
 
-    private func deliveries(_ module: Module, _ folders: ModuleFolders, _ good: Case) {
+    private func deliveries(_ module: Module, in folders: ModuleFolders, _ good: Case) {
         var instance: ModuleInstance!
         let destination = good.arrives.map(Destination.init)
         let threads = Footprint.now().threads
@@ -258,7 +258,7 @@ final class Suite {
             guard kind == "delivered" else { throw Broken("it was \(kind): \(words(outcome.batch))") }
             guard instance.strayCompletions == 0 else { throw Broken("a delivery was ended more than once") }
         }
-        check("an instance is made") { instance = try make(module, folders, good.settings) }
+        check("an instance is made") { instance = try make(module, in: folders, good.settings) }
         guard instance != nil else { return }
         let limits = module.description.limits
         check("a batch of one event is delivered") { try expectDelivered([good.events[0]]) }
@@ -314,10 +314,10 @@ final class Suite {
                 guard kind == "delivered" else { throw Broken("it was \(kind): \(words(outcome.batch))") }
             }
         }
-        check("two instances deliver side by side") { try sideBySide(module, folders, good) }
+        check("two instances deliver side by side") { try sideBySide(module, in: folders, good) }
         check("it can be closed while a delivery is under way, and the delivery is ended once") {
             let threads = Footprint.now().threads
-            let other = try make(module, folders, good.settings)
+            let other = try make(module, in: folders, good.settings)
             let ending = Ending()
             other.deliver(lent: OwnBatch(good.events, arrival: Clock.system.wall()), attempt: 1) { ending.put($0) }
             try destroy(other, threads: threads)
@@ -326,7 +326,7 @@ final class Suite {
         }
         check("it can be closed immediately after it was made, closed twice, and made again") {
             for _ in 0..<10 {
-                let other = try make(module, folders, good.settings)
+                let other = try make(module, in: folders, good.settings)
                 other.close()
                 other.close()
             }
@@ -337,7 +337,7 @@ final class Suite {
             for _ in 0..<Growth.parts {
                 for _ in 0..<turns {
                     let threads = Footprint.now().threads
-                    let other = try make(module, folders, good.settings)
+                    let other = try make(module, in: folders, good.settings)
                     _ = try deliver(other, good.events)
                     try destroy(other, threads: threads)
                     Report.goesOn()
@@ -356,8 +356,8 @@ final class Suite {
         }
     }
 
-    private func sideBySide(_ module: Module, _ folders: ModuleFolders, _ good: Case) throws {
-        let instances = try [0, 1].map { _ in try make(module, folders, good.settings) }
+    private func sideBySide(_ module: Module, in folders: ModuleFolders, _ good: Case) throws {
+        let instances = try [0, 1].map { _ in try make(module, in: folders, good.settings) }
         defer { for one in instances { one.close() } }
         let endings = (0..<100).map { _ in Ending() }
         let threads = Monitor(2)

@@ -34,4 +34,4 @@ guard (1...2).contains(words.count), !words[0].hasPrefix("-") else {
     FileHandle.standardError.write(Data(usage.utf8))
     exit(64)
 }
-exit(Overseer(patience: patience).run(words))
+exit(Supervisor(patience: patience).run(words))

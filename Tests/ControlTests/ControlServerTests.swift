@@ -131,19 +131,19 @@ struct ControlServerTests {
     @Test("serves others while some clients are silent, and closes silent connections when their time is up")
     func silent() throws {
         // With a short time, silent connections end sooner. But on a busy machine the shortest time also ends the client that asks.
-        for patience in [50, 1000, 20_000] {
+        for timeout in [50, 1000, 20_000] {
             let folder = Folder()
-            let server = try ControlServer(folder: folder.path, patience: .milliseconds(patience)) { _, answer in
+            let server = try ControlServer(folder: folder.path, timeout: .milliseconds(timeout)) { _, answer in
                 answer(Response(200, "ok"))
             }
             server.start()
             // These are more than it serves at once. The last ones wait until the time of the first ones is up.
             let silent = (0..<40).map { _ in connection(server.path) }
-            let answer = try? ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/"), patience: .seconds(600))
+            let answer = try? ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/"), timeout: .seconds(600))
             let said = readAll(silent[0])
             for number in silent { close(number) }
             server.close()
-            if answer?.status != 200, patience < 20_000 { continue }
+            if answer?.status != 200, timeout < 20_000 { continue }
             #expect(answer?.status == 200)
             #expect(said.hasPrefix("HTTP/1.1 408 "))
             break

@@ -47,7 +47,7 @@ func plan(events: Int = 500, bytes: Int = 1_000_000, wait: Duration = .milliseco
 
 /// A lane state that describes its steps and effects as text, which is easy to compare with a table. It asks the second check as a lane
 /// does.
-final class Bench {
+final class StateFixture {
     var state: LaneState
     let check: SecondCheck?
     var log: [String] = []

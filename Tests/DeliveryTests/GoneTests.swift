@@ -21,13 +21,13 @@ private func durable(full: DeliveryPlan.Queue.Full = .block) -> DeliveryPlan {
 @Suite("A lane whose queue on disk is gone")
 struct GoneTests {
     private final class Line {
-        let bench: Bench
+        let fixture: StateFixture
         let store = MemoryStore()
         var acknowledged = 0
         /// True if the check of the place finds the files.
         var isThere = true
 
-        init(_ plan: DeliveryPlan = durable()) { bench = Bench(plan, contents: SpoolContents()) }
+        init(_ plan: DeliveryPlan = durable()) { fixture = StateFixture(plan, contents: SpoolContents()) }
 
         func take(_ events: [String]) -> [String] {
             var parcel = parcel(events)
@@ -35,26 +35,26 @@ struct GoneTests {
             let receipt = Receipt { line.acknowledged += 1 }
             receipt.add()
             receipt.settle()
-            return tell(bench.state.take(&parcel, receipt, at: instant(0)))
+            return tell(fixture.state.take(&parcel, receipt, at: instant(0)))
         }
 
         /// Carries out all steps of the store, and describes their effects.
         func settle() -> [String] {
             var said: [String] = []
             for _ in 0..<100 {
-                switch bench.state.diskStep(at: instant(0)) {
+                switch fixture.state.diskStep(at: instant(0)) {
                 case .commit(let work):
                     do throws(SpoolFault) {
                         try store.commit(work)
-                        said += tell(bench.state.committed(at: instant(0)))
+                        said += tell(fixture.state.committed(at: instant(0)))
                     } catch {
-                        said += tell(bench.state.storeFailed(error, at: instant(0)))
+                        said += tell(fixture.state.storeFailed(error, at: instant(0)))
                     }
                 case .check:
                     said.append("check")
-                    if !isThere { said += tell(bench.state.storeGone(removed, at: instant(0))) }
-                case .close: return said + tell(bench.perform(.storeClosed))
-                case .tidy: _ = bench.perform(.tidied(isDone: true), at: 0)
+                    if !isThere { said += tell(fixture.state.storeGone(removed, at: instant(0))) }
+                case .close: return said + tell(fixture.perform(.storeClosed))
+                case .tidy: _ = fixture.perform(.tidied(isDone: true), at: 0)
                 case .read, .sweep, .wait: return said
                 }
             }
@@ -63,7 +63,7 @@ struct GoneTests {
 
         private func tell(_ effects: [LaneState.Effect]) -> [String] {
             for case .acknowledge(let receipts) in effects { for receipt in receipts { receipt.settle() } }
-            return bench.describe(effects).filter { !$0.hasPrefix("acknowledge") }
+            return fixture.describe(effects).filter { !$0.hasPrefix("acknowledge") }
         }
     }
 
@@ -76,13 +76,13 @@ struct GoneTests {
         _ = line.take(["b"])
         line.store.fail(removed)
         #expect(line.settle() == ["gone \(removed)"])
-        #expect(!line.bench.mustWait(for: 1 << 30))
+        #expect(!line.fixture.mustWait(for: 1 << 30))
         #expect(line.take(["c"]) == [])
         line.store.fail(nil)
         #expect(line.settle() == [])
         #expect(line.acknowledged == 1)
-        #expect(line.bench.account() == "3 taken, 2 undelivered, 1 waiting")
-        #expect(line.bench.laneAccount.lost == 2)
+        #expect(line.fixture.account() == "3 taken, 2 undelivered, 1 waiting")
+        #expect(line.fixture.laneAccount.lost == 2)
     }
 
     @Test("still delivers what it has, and reports what is left at the end as lost")
@@ -90,17 +90,17 @@ struct GoneTests {
         let line = Line()
         _ = line.take(["a", "b"])
         #expect(line.settle() == [])
-        line.bench.state.checkPlace()
+        line.fixture.state.checkPlace()
         #expect(line.settle() == ["check"])
-        #expect(line.bench.describe(line.bench.state.storeGone(removed, at: instant(0))) == ["gone \(removed)"])
-        #expect(line.bench.step(at: 0) == "deliver a")
-        _ = line.bench.complete(.init(.delivered), at: 0)
+        #expect(line.fixture.describe(line.fixture.state.storeGone(removed, at: instant(0))) == ["gone \(removed)"])
+        #expect(line.fixture.step(at: 0) == "deliver a")
+        _ = line.fixture.complete(.init(.delivered), at: 0)
         #expect(line.settle() == [], "a report that recording works again would say nothing")
         #expect(line.store.events == ["b"], "if the files were only moved, nothing is sent again")
-        _ = line.bench.giveUp("time is up")
+        _ = line.fixture.giveUp("time is up")
         #expect(
             line.settle() == ["damaged an event that waited is lost with the files of its queue, unless those were only moved"])
-        #expect(line.bench.account() == "2 taken, 1 delivered, 1 damaged, 0 waiting")
+        #expect(line.fixture.account() == "2 taken, 1 delivered, 1 damaged, 0 waiting")
     }
 
     @Test("checks the files before it reports that the rest waits for the next run, even if nobody has noticed the loss")
@@ -110,7 +110,7 @@ struct GoneTests {
             line.isThere = isThere
             _ = line.take(["a", "b"])
             #expect(line.settle() == [])
-            _ = line.bench.giveUp("time is up")
+            _ = line.fixture.giveUp("time is up")
             let lost = "damaged 2 events that waited are lost with the files of its queue, unless those were only moved"
             #expect(line.settle() == (isThere ? ["check", "left 2"] : ["check", "gone \(removed)", lost]))
         }
@@ -120,12 +120,12 @@ struct GoneTests {
     func spills() {
         let line = Line(durable(full: .spill))
         _ = line.take(["a", "b"])
-        _ = line.bench.state.storeGone(removed, at: instant(0))
-        #expect(line.bench.step(at: 0) == "deliver a")
-        _ = line.bench.giveUp("time is up")
+        _ = line.fixture.state.storeGone(removed, at: instant(0))
+        #expect(line.fixture.step(at: 0) == "deliver a")
+        _ = line.fixture.giveUp("time is up")
         #expect(line.settle() == [])
-        #expect(line.bench.account() == "2 taken, 1 unknown, 1 undelivered, 0 waiting")
-        #expect(line.bench.laneAccount.lost == 2)
-        #expect(line.bench.heldBytes == 0)
+        #expect(line.fixture.account() == "2 taken, 1 unknown, 1 undelivered, 0 waiting")
+        #expect(line.fixture.laneAccount.lost == 2)
+        #expect(line.fixture.heldBytes == 0)
     }
 }

@@ -9,7 +9,7 @@ import Testing
 @testable import Queueing
 
 /// A provider that a test controls.
-private final class Puppet: Provider, @unchecked Sendable {
+private final class ControlledProvider: Provider, @unchecked Sendable {
     typealias Done = @Sendable (BatchOutcome) -> Void
     private struct State: ~Copyable {
         var delivered: [[String]] = []
@@ -63,7 +63,7 @@ private final class Puppet: Provider, @unchecked Sendable {
 }
 
 /// A provider whose call does not return until the test permits it.
-private final class Trap: Provider, Sendable {
+private final class BlockingProvider: Provider, Sendable {
     private let state = Monitor((calls: 0, isOpen: false))
     var calls: Int { state.withLock { $0.calls } }
 
@@ -118,7 +118,7 @@ struct LaneTests {
     @Test("delivers what it takes, in order, and closes its provider at the end")
     func deliversInOrder() {
         let fixture = Fixture()
-        let provider = Puppet()
+        let provider = ControlledProvider()
         let lane = fixture.lane(provider)
         for number in 0..<100 {
             var parcel = parcel(["\(number)"])
@@ -137,7 +137,7 @@ struct LaneTests {
     @Test("is not over while the fate of its events is still being reported")
     func tellsBeforeItIsOver() {
         let fixture = Fixture()
-        let provider = Puppet()
+        let provider = ControlledProvider()
         let gate = Monitor((isTold: false, isOpen: false))
         let lane = fixture.lane(provider) {
             gate.withLock { $0.isTold = true }
@@ -160,7 +160,7 @@ struct LaneTests {
         var plan = plan(events: 1, wait: .zero)
         plan.queue.memory = 4
         let fixture = Fixture()
-        let provider = Puppet(hangs: true)
+        let provider = ControlledProvider(hangs: true)
         let lane = fixture.lane(provider, plan)
         let taken = Monitor(0)
         let source = Thread.start("source") {
@@ -183,7 +183,7 @@ struct LaneTests {
     @Test("keeps refused events with the provider's answer in a file that only the owner can read")
     func buries() throws {
         let fixture = Fixture()
-        let provider = Puppet(script: [.init(.rejected(Answer(code: 422, "no \"such\" thing\u{1b}[2J")))])
+        let provider = ControlledProvider(script: [.init(.rejected(Answer(code: 422, "no \"such\" thing\u{1b}[2J")))])
         let lane = fixture.lane(provider)
         var parcel = parcel([#"{"a":1.0}"#], route: 1)
         lane.waitAndTake(&parcel)
@@ -204,7 +204,7 @@ struct LaneTests {
     func losesLoudly() throws {
         let fixture = Fixture()
         try FileManager.default.createDirectory(atPath: fixture.deadLetterFile, withIntermediateDirectories: true)
-        let lane = fixture.lane(Puppet(script: [.init(.rejected(Answer("no")))]))
+        let lane = fixture.lane(ControlledProvider(script: [.init(.rejected(Answer("no")))]))
         var parcel = parcel(["{}"])
         lane.waitAndTake(&parcel)
         lane.drain()
@@ -219,7 +219,7 @@ struct LaneTests {
         try FileManager.default.createDirectory(atPath: fixture.folder + "/state", withIntermediateDirectories: true)
         try #"{"torn":"#.write(toFile: fixture.deadLetterFile, atomically: false, encoding: .utf8)
         chmod(fixture.deadLetterFile, 0o666)
-        let lane = fixture.lane(Puppet(script: [.init(.rejected(Answer("no")))]))
+        let lane = fixture.lane(ControlledProvider(script: [.init(.rejected(Answer("no")))]))
         var parcel = parcel(["{}"])
         lane.waitAndTake(&parcel)
         lane.drain()
@@ -235,7 +235,7 @@ struct LaneTests {
         let fixture = Fixture()
         try FileManager.default.createDirectory(atPath: fixture.folder + "/state", withIntermediateDirectories: true)
         symlink(fixture.folder + "/elsewhere", fixture.deadLetterFile)
-        let lane = fixture.lane(Puppet(script: [.init(.rejected(Answer("no")))]))
+        let lane = fixture.lane(ControlledProvider(script: [.init(.rejected(Answer("no")))]))
         var parcel = parcel(["{}"])
         lane.waitAndTake(&parcel)
         lane.drain()
@@ -247,7 +247,7 @@ struct LaneTests {
     @Test("also keeps events that come after it was given up")
     func keepsLateEvents() throws {
         let fixture = Fixture()
-        let lane = fixture.lane(Puppet())
+        let lane = fixture.lane(ControlledProvider())
         lane.giveUp(Answer("time is up"))
         var parcel = parcel(["{}"])
         lane.waitAndTake(&parcel)
@@ -260,7 +260,7 @@ struct LaneTests {
     @Test("ends when its destination leaves while nothing is delivered")
     func endsWhenLeft() {
         let fixture = Fixture()
-        let provider = Puppet()
+        let provider = ControlledProvider()
         let lane = fixture.lane(provider)
         provider.leave()
         lane.waitForEnd()
@@ -270,7 +270,7 @@ struct LaneTests {
     @Test("with a provider that hangs is given up when its time is up, and its events are kept")
     func givesUpOnHanging() throws {
         let fixture = Fixture()
-        let provider = Puppet(hangs: true)
+        let provider = ControlledProvider(hangs: true)
         let lane = fixture.lane(provider)
         var parcel = parcel(["{}", "[]"])
         lane.waitAndTake(&parcel)
@@ -290,7 +290,7 @@ struct LaneTests {
         let fixture = Fixture()
         var plan = plan(wait: .zero)
         plan.deadline = .milliseconds(1)
-        let provider = Trap()
+        let provider = BlockingProvider()
         let lane = fixture.lane(provider, plan)
         var parcel = parcel(["{}"])
         lane.waitAndTake(&parcel)
@@ -308,8 +308,8 @@ struct LaneTests {
     @Test("whose provider hangs does not delay another lane")
     func independent() {
         let fixture = Fixture()
-        let hanging = fixture.lane(Puppet(hangs: true))
-        let good = Puppet()
+        let hanging = fixture.lane(ControlledProvider(hangs: true))
+        let good = ControlledProvider()
         let other = fixture.lane(good)
         for lane in [hanging, other] {
             var parcel = parcel(["{}"])

@@ -22,71 +22,71 @@ private func blocking(memory: Int = 1000, full: DeliveryPlan.Queue.Full = .block
     return plan
 }
 
-/// Returns a bench whose first event was refused and could not be kept.
-private func heldBench(_ plan: DeliveryPlan = blocking(), contents: SpoolContents? = nil) -> Bench {
-    let bench = Bench(plan, contents: contents)
-    bench.take(["a", "b"], at: 0)
-    #expect(bench.step(at: 0) == "deliver a")
-    #expect(bench.complete(refused, at: 0) == ["bury a rejected no 1"])
-    bench.buried(lost: 1, at: 0)
-    return bench
+/// Returns a fixture whose first event was refused and could not be kept.
+private func heldBench(_ plan: DeliveryPlan = blocking(), contents: SpoolContents? = nil) -> StateFixture {
+    let fixture = StateFixture(plan, contents: contents)
+    fixture.take(["a", "b"], at: 0)
+    #expect(fixture.step(at: 0) == "deliver a")
+    #expect(fixture.complete(refused, at: 0) == ["bury a rejected no 1"])
+    fixture.buried(lost: 1, at: 0)
+    return fixture
 }
 
 @Suite("A lane whose dead letters block")
 struct LetterStateTests {
     @Test("hands nothing over until they are kept, and tries again on its clock")
     func holds() {
-        let bench = heldBench()
-        let step = bench.step(at: 0)
+        let fixture = heldBench()
+        let step = fixture.step(at: 0)
         #expect(step.hasPrefix("wait "))
-        #expect(bench.account() == "2 taken, 2 waiting", "neither lost nor settled")
+        #expect(fixture.account() == "2 taken, 2 waiting", "neither lost nor settled")
         let again = Int64(step.dropFirst("wait ".count))!
         #expect(again <= 1000)
-        #expect(bench.step(at: again - 1).hasPrefix("wait "))
-        #expect(bench.step(at: again + 1) == "bury a rejected no 1")
-        bench.buried(lost: 1, at: again + 1)
-        #expect(bench.step(at: again + 1).hasPrefix("wait "), "the event is not handed over again")
-        #expect(bench.step(at: 100_000) == "bury a rejected no 1")
-        bench.buried(at: 100_000)
-        #expect(bench.account() == "2 taken, 1 rejected, 1 waiting")
-        #expect(bench.laneAccount.lost == 0)
-        #expect(bench.step(at: 100_000) == "deliver b")
+        #expect(fixture.step(at: again - 1).hasPrefix("wait "))
+        #expect(fixture.step(at: again + 1) == "bury a rejected no 1")
+        fixture.buried(lost: 1, at: again + 1)
+        #expect(fixture.step(at: again + 1).hasPrefix("wait "), "the event is not handed over again")
+        #expect(fixture.step(at: 100_000) == "bury a rejected no 1")
+        fixture.buried(at: 100_000)
+        #expect(fixture.account() == "2 taken, 1 rejected, 1 waiting")
+        #expect(fixture.laneAccount.lost == 0)
+        #expect(fixture.step(at: 100_000) == "deliver b")
     }
 
     @Test("and that keeps order hands nothing over while a dead letter is being kept")
     func ordered() {
         var plan = blocking()
         plan.ordered = true
-        let bench = Bench(plan)
-        bench.take(["a", "b"], at: 0)
-        #expect(bench.step(at: 0) == "deliver a")
-        #expect(bench.complete(refused, at: 0) == ["bury a rejected no 1"])
-        #expect(bench.step(at: 0) == "wait")
-        bench.buried()
-        #expect(bench.step(at: 0) == "deliver b")
+        let fixture = StateFixture(plan)
+        fixture.take(["a", "b"], at: 0)
+        #expect(fixture.step(at: 0) == "deliver a")
+        #expect(fixture.complete(refused, at: 0) == ["bury a rejected no 1"])
+        #expect(fixture.step(at: 0) == "wait")
+        fixture.buried()
+        #expect(fixture.step(at: 0) == "deliver b")
     }
 
     @Test("is full like any queue whose provider takes nothing, so that its source waits")
     func fills() {
-        let bench = heldBench(blocking(memory: 4))
-        #expect(bench.heldBytes == 4)
-        #expect(bench.mustWait(for: 2))
-        bench.state.drain()
-        #expect(bench.step(at: 0).hasPrefix("wait "), "it does not end while it holds them")
+        let fixture = heldBench(blocking(memory: 4))
+        #expect(fixture.heldBytes == 4)
+        #expect(fixture.mustWait(for: 2))
+        fixture.state.drain()
+        #expect(fixture.step(at: 0).hasPrefix("wait "), "it does not end while it holds them")
     }
 
     @Test("tries once more when its time is up if its queue is in memory, and counts what cannot be kept as lost")
     func endsInMemory() {
-        let bench = heldBench()
-        #expect(bench.giveUp("time is up") == ["bury a rejected no 1", "bury b undelivered time is up 0"])
-        bench.buried(lost: 1)
-        bench.buried(lost: 1)
-        #expect(bench.account() == "2 taken, 1 rejected, 1 undelivered, 0 waiting")
-        #expect(bench.laneAccount.lost == 2)
-        #expect(bench.step(at: 0) == "end")
-        bench.state.providerClosed()
-        #expect(bench.isOver)
-        #expect(bench.heldBytes == 0)
+        let fixture = heldBench()
+        #expect(fixture.giveUp("time is up") == ["bury a rejected no 1", "bury b undelivered time is up 0"])
+        fixture.buried(lost: 1)
+        fixture.buried(lost: 1)
+        #expect(fixture.account() == "2 taken, 1 rejected, 1 undelivered, 0 waiting")
+        #expect(fixture.laneAccount.lost == 2)
+        #expect(fixture.step(at: 0) == "end")
+        fixture.state.providerClosed()
+        #expect(fixture.isOver)
+        #expect(fixture.heldBytes == 0)
     }
 
     @Test("leaves them on disk when its time is up, also during an attempt to keep them")
@@ -94,22 +94,22 @@ struct LetterStateTests {
         for isTrying in [false, true] {
             var plan = blocking()
             plan.queue.disk = 1 << 30
-            let bench = Bench(plan, contents: SpoolContents())
-            bench.take(["a"], at: 0)
-            guard case .commit = bench.state.diskStep(at: instant(0)) else {
+            let fixture = StateFixture(plan, contents: SpoolContents())
+            fixture.take(["a"], at: 0)
+            guard case .commit = fixture.state.diskStep(at: instant(0)) else {
                 Issue.record("nothing is stored")
                 return
             }
-            _ = bench.state.committed(at: instant(0))
-            #expect(bench.step(at: 0) == "deliver a")
-            _ = bench.complete(refused, at: 0)
-            if !isTrying { bench.buried(lost: 1) }
-            #expect(bench.giveUp("time is up") == [])
-            if isTrying { bench.buried(lost: 1) }
-            #expect(bench.account() == "1 taken, 1 waiting")
-            #expect(bench.laneAccount.lost == 0)
-            #expect(bench.heldBytes == 0)
-            guard case .check = bench.state.diskStep(at: instant(0)), case .close = bench.state.diskStep(at: instant(0)) else {
+            _ = fixture.state.committed(at: instant(0))
+            #expect(fixture.step(at: 0) == "deliver a")
+            _ = fixture.complete(refused, at: 0)
+            if !isTrying { fixture.buried(lost: 1) }
+            #expect(fixture.giveUp("time is up") == [])
+            if isTrying { fixture.buried(lost: 1) }
+            #expect(fixture.account() == "1 taken, 1 waiting")
+            #expect(fixture.laneAccount.lost == 0)
+            #expect(fixture.heldBytes == 0)
+            guard case .check = fixture.state.diskStep(at: instant(0)), case .close = fixture.state.diskStep(at: instant(0)) else {
                 Issue.record("there is still something to store or remove")
                 return
             }
@@ -120,26 +120,26 @@ struct LetterStateTests {
     func endsSpilling() {
         var plan = blocking(full: .spill)
         plan.queue.disk = 1 << 30
-        let bench = heldBench(plan, contents: SpoolContents())
-        #expect(bench.giveUp("time is up") == [])
-        guard case .commit(let work) = bench.state.diskStep(at: instant(0)) else {
+        let fixture = heldBench(plan, contents: SpoolContents())
+        #expect(fixture.giveUp("time is up") == [])
+        guard case .commit(let work) = fixture.state.diskStep(at: instant(0)) else {
             Issue.record("nothing is stored")
             return
         }
         #expect(work.insert.flatMap { texts($0.batch) } == ["a", "b"])
-        #expect(bench.account() == "2 taken, 2 waiting")
+        #expect(fixture.account() == "2 taken, 2 waiting")
     }
 
     @Test("loses them when a new plan demands it")
     func adopts() {
-        let bench = heldBench()
+        let fixture = heldBench()
         var plan = blocking()
         plan.deadLetters = .lose
-        bench.state.adopt(plan, concurrency: nil, isNewProvider: false)
-        #expect(bench.step(at: 100_000) == "bury a rejected no 1")
-        bench.buried(lost: 1, at: 100_000)
-        #expect(bench.laneAccount.lost == 1)
-        #expect(bench.step(at: 100_000) == "deliver b")
+        fixture.state.adopt(plan, concurrency: nil, isNewProvider: false)
+        #expect(fixture.step(at: 100_000) == "bury a rejected no 1")
+        fixture.buried(lost: 1, at: 100_000)
+        #expect(fixture.laneAccount.lost == 1)
+        #expect(fixture.step(at: 100_000) == "deliver b")
     }
 }
 

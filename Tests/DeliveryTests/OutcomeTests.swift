@@ -13,91 +13,91 @@ struct MixedOutcomeTests {
 
     @Test("the refused rest of a mixed outcome is halved until the bad event is alone")
     func restIsHalved() {
-        let bench = Bench(plan(events: 6))
-        bench.take(["own", "a", "b", "X", "c", "d"], at: 0)
+        let fixture = StateFixture(plan(events: 6))
+        fixture.take(["own", "a", "b", "X", "c", "d"], at: 0)
         var delivered: [String] = []
         var buried: [String] = []
         while true {
-            let step = bench.step(at: 0)
+            let step = fixture.step(at: 0)
             guard step.hasPrefix("deliver ") else { break }
             let events = step.dropFirst(8).split(separator: " ").map(String.init)
             // The adapter refuses one event itself, and the vendor refuses every request that has the other bad event.
             let own = events.firstIndex(of: "own").map { [$0: rejected("own")] } ?? [:]
             if events.contains("X") {
-                buried += bench.complete(.init(rejected("bad"), events: own), at: 0)
+                buried += fixture.complete(.init(rejected("bad"), events: own), at: 0)
             } else {
                 delivered += events
-                buried += bench.complete(.init(.delivered, events: own), at: 0)
+                buried += fixture.complete(.init(.delivered, events: own), at: 0)
             }
         }
         #expect(delivered == ["a", "b", "c", "d"])
         #expect(buried == ["bury own rejected own 1", "bury X rejected bad 1"])
-        #expect(bench.account() == "6 taken, 4 delivered, 2 rejected, 0 waiting")
+        #expect(fixture.account() == "6 taken, 4 delivered, 2 rejected, 0 waiting")
     }
 
     @Test("a refused rest is halved even if an event of its own was refused in the same words")
     func sameWords() {
-        let bench = Bench(plan(events: 3))
-        bench.take(["own", "a", "b"], at: 0)
-        _ = bench.step(at: 0)
-        #expect(bench.complete(.init(rejected("no"), events: [0: rejected("no")]), at: 0) == ["bury own rejected no 1"])
-        #expect(bench.step(at: 0) == "deliver a")
+        let fixture = StateFixture(plan(events: 3))
+        fixture.take(["own", "a", "b"], at: 0)
+        _ = fixture.step(at: 0)
+        #expect(fixture.complete(.init(rejected("no"), events: [0: rejected("no")]), at: 0) == ["bury own rejected no 1"])
+        #expect(fixture.step(at: 0) == "deliver a")
     }
 
     @Test("a refused rest of one event is given up")
     func singleRest() {
-        let bench = Bench(plan(events: 2))
-        bench.take(["a", "b"], at: 0)
-        _ = bench.step(at: 0)
-        #expect(bench.complete(.init(rejected("no"), events: [0: .delivered]), at: 0) == ["bury b rejected no 1"])
-        #expect(bench.account() == "2 taken, 1 delivered, 1 rejected, 0 waiting")
+        let fixture = StateFixture(plan(events: 2))
+        fixture.take(["a", "b"], at: 0)
+        _ = fixture.step(at: 0)
+        #expect(fixture.complete(.init(rejected("no"), events: [0: .delivered]), at: 0) == ["bury b rejected no 1"])
+        #expect(fixture.account() == "2 taken, 1 delivered, 1 rejected, 0 waiting")
     }
 
     @Test(
         "a rest that must wait continues as one batch, in its order",
         arguments: [Outcome.retry(Answer("x"), after: nil), .unknown(Answer("x")), .fault(Answer("x"))])
     func restWaits(_ rest: Outcome) {
-        let bench = Bench(plan(events: 5))
-        bench.take(["a", "b", "c", "d", "e"], at: 0)
-        _ = bench.step(at: 0)
-        _ = bench.complete(.init(rest, events: [1: .delivered, 3: rejected("no")]), at: 0)
-        #expect(bench.step(at: 10_000) == "deliver a c e attempt 2")
-        #expect(bench.account() == "5 taken, 1 delivered, 1 rejected, 3 waiting")
+        let fixture = StateFixture(plan(events: 5))
+        fixture.take(["a", "b", "c", "d", "e"], at: 0)
+        _ = fixture.step(at: 0)
+        _ = fixture.complete(.init(rest, events: [1: .delivered, 3: rejected("no")]), at: 0)
+        #expect(fixture.step(at: 10_000) == "deliver a c e attempt 2")
+        #expect(fixture.account() == "5 taken, 1 delivered, 1 rejected, 3 waiting")
     }
 
     @Test("a rest that is closed ends the lane, after the events with outcomes of their own")
     func restIsClosed() {
-        let bench = Bench(plan(events: 5))
-        bench.take(["a", "b", "c", "d", "e"], at: 0)
-        _ = bench.step(at: 0)
+        let fixture = StateFixture(plan(events: 5))
+        fixture.take(["a", "b", "c", "d", "e"], at: 0)
+        _ = fixture.step(at: 0)
         let own: [Int: Outcome] = [
             0: .delivered, 1: rejected("no"), 2: .retry(Answer("busy"), after: nil), 3: .unknown(Answer("who knows")),
         ]
-        #expect(bench.complete(.init(.closed(Answer("gone")), events: own), at: 0) == ["bury b rejected no 1", "closed gone"])
-        #expect(bench.step(at: 0) == "end")
-        #expect(bench.account() == "5 taken, 1 delivered, 1 rejected, 1 unknown, 2 undelivered, 0 waiting")
-        #expect(bench.heldBytes == 0)
+        #expect(fixture.complete(.init(.closed(Answer("gone")), events: own), at: 0) == ["bury b rejected no 1", "closed gone"])
+        #expect(fixture.step(at: 0) == "end")
+        #expect(fixture.account() == "5 taken, 1 delivered, 1 rejected, 1 unknown, 2 undelivered, 0 waiting")
+        #expect(fixture.heldBytes == 0)
     }
 
     @Test("a closed batch ends the lane even if every event has an outcome of its own")
     func closedWithoutRest() {
-        let bench = Bench(plan(events: 1))
-        bench.take(["a", "b"], at: 0)
-        _ = bench.step(at: 0)
-        #expect(bench.complete(.init(.closed(Answer("gone")), events: [0: .delivered]), at: 0) == ["closed gone"])
-        #expect(bench.account() == "2 taken, 1 delivered, 1 undelivered, 0 waiting")
+        let fixture = StateFixture(plan(events: 1))
+        fixture.take(["a", "b"], at: 0)
+        _ = fixture.step(at: 0)
+        #expect(fixture.complete(.init(.closed(Answer("gone")), events: [0: .delivered]), at: 0) == ["closed gone"])
+        #expect(fixture.account() == "2 taken, 1 delivered, 1 undelivered, 0 waiting")
     }
 
     @Test("events on disk that are not settled stay there when the rest is closed")
     func restIsClosedOnDisk() {
-        let bench = Bench(plan(events: 3), contents: SpoolContents())
-        bench.take(["a", "b", "c"], at: 0)
-        guard case .commit = bench.state.diskStep(at: instant(0)) else { return #expect(Bool(false), "there is something to store") }
-        _ = bench.state.committed(at: instant(0))
-        #expect(bench.step(at: 0) == "deliver a b c")
-        _ = bench.complete(.init(.closed(Answer("gone")), events: [0: .delivered]), at: 1)
-        #expect(bench.account() == "3 taken, 1 delivered, 2 waiting")
-        #expect(bench.heldBytes == 0)
+        let fixture = StateFixture(plan(events: 3), contents: SpoolContents())
+        fixture.take(["a", "b", "c"], at: 0)
+        guard case .commit = fixture.state.diskStep(at: instant(0)) else { return #expect(Bool(false), "there is something to store") }
+        _ = fixture.state.committed(at: instant(0))
+        #expect(fixture.step(at: 0) == "deliver a b c")
+        _ = fixture.complete(.init(.closed(Answer("gone")), events: [0: .delivered]), at: 1)
+        #expect(fixture.account() == "3 taken, 1 delivered, 2 waiting")
+        #expect(fixture.heldBytes == 0)
     }
 }
 
@@ -105,117 +105,117 @@ struct MixedOutcomeTests {
 struct PauseTests {
     private func busy(_ milliseconds: Int64) -> BatchOutcome { BatchOutcome(.retry(Answer("busy"), after: .milliseconds(milliseconds))) }
 
-    private func lane(_ events: Int = 4) -> Bench {
-        let bench = Bench(plan(events: 1, ordered: false), concurrency: 2)
-        bench.take((0..<events).map(String.init), at: 0)
-        return bench
+    private func lane(_ events: Int = 4) -> StateFixture {
+        let fixture = StateFixture(plan(events: 1, ordered: false), concurrency: 2)
+        fixture.take((0..<events).map(String.init), at: 0)
+        return fixture
     }
 
     @Test("nothing is handed over before that time, neither the batch nor the batches after it")
     func pausesTheLane() {
-        let bench = lane()
-        #expect(bench.step(at: 0) == "deliver 0")
-        _ = bench.complete(busy(7000), at: 10)
-        #expect(bench.step(at: 10) == "wait 7010")
-        #expect(bench.step(at: 7009) == "wait 7010")
-        #expect(bench.step(at: 7010) == "deliver 0 attempt 2")
-        #expect(bench.step(at: 7010) == "deliver 1")
+        let fixture = lane()
+        #expect(fixture.step(at: 0) == "deliver 0")
+        _ = fixture.complete(busy(7000), at: 10)
+        #expect(fixture.step(at: 10) == "wait 7010")
+        #expect(fixture.step(at: 7009) == "wait 7010")
+        #expect(fixture.step(at: 7010) == "deliver 0 attempt 2")
+        #expect(fixture.step(at: 7010) == "deliver 1")
     }
 
     @Test("new events wait too, including immediate ones")
     func immediateWaits() {
-        let bench = lane(1)
-        _ = bench.step(at: 0)
-        _ = bench.complete(busy(7000), at: 10)
-        bench.take(["now"], immediate: true, at: 20)
-        #expect(bench.step(at: 20) == "wait 7010")
+        let fixture = lane(1)
+        _ = fixture.step(at: 0)
+        _ = fixture.complete(busy(7000), at: 10)
+        fixture.take(["now"], immediate: true, at: 20)
+        #expect(fixture.step(at: 20) == "wait 7010")
     }
 
     @Test("another delivery in flight neither ends nor shortens the pause, and counts as no further failure")
     func othersUnderWay() {
         var plan = plan(events: 1, ordered: false)
         plan.breaker = 2
-        let bench = Bench(plan, concurrency: 3)
-        bench.take(["0", "1", "2", "3"], at: 0)
-        for event in 0..<3 { #expect(bench.step(at: 0) == "deliver \(event)") }
-        #expect(bench.complete(busy(7000), index: 0, at: 10) == ["failing busy"])
-        #expect(bench.complete(busy(1000), index: 1, at: 11) == [], "the breaker stays closed")
-        #expect(bench.complete(.init(.delivered), index: 2, at: 12) == ["recovered 1"])
-        #expect(bench.step(at: 12) == "wait 7010")
-        #expect(bench.step(at: 7010).hasPrefix("deliver "))
+        let fixture = StateFixture(plan, concurrency: 3)
+        fixture.take(["0", "1", "2", "3"], at: 0)
+        for event in 0..<3 { #expect(fixture.step(at: 0) == "deliver \(event)") }
+        #expect(fixture.complete(busy(7000), index: 0, at: 10) == ["failing busy"])
+        #expect(fixture.complete(busy(1000), index: 1, at: 11) == [], "the breaker stays closed")
+        #expect(fixture.complete(.init(.delivered), index: 2, at: 12) == ["recovered 1"])
+        #expect(fixture.step(at: 12) == "wait 7010")
+        #expect(fixture.step(at: 7010).hasPrefix("deliver "))
     }
 
     @Test("a later answer can make it longer")
     func longer() {
-        let bench = lane()
-        _ = (bench.step(at: 0), bench.step(at: 0))
-        _ = bench.complete(busy(1000), index: 0, at: 10)
-        _ = bench.complete(busy(7000), index: 1, at: 20)
-        #expect(bench.step(at: 1010) == "wait 7020")
+        let fixture = lane()
+        _ = (fixture.step(at: 0), fixture.step(at: 0))
+        _ = fixture.complete(busy(1000), index: 0, at: 10)
+        _ = fixture.complete(busy(7000), index: 1, at: 20)
+        #expect(fixture.step(at: 1010) == "wait 7020")
     }
 
     @Test("a pause for single events delays only these events")
     func singleEvents() {
-        let bench = Bench(plan(events: 2, ordered: false))
-        bench.take(["a", "b", "c", "d"], at: 0)
-        _ = bench.step(at: 0)
-        _ = bench.complete(.init(.delivered, events: [1: .retry(Answer("later"), after: .milliseconds(7000))]), at: 10)
-        #expect(bench.step(at: 10) == "deliver c d")
-        _ = bench.complete(.init(.delivered), at: 11)
-        #expect(bench.step(at: 11) == "wait 7010")
-        #expect(bench.step(at: 7010) == "deliver b attempt 2")
+        let fixture = StateFixture(plan(events: 2, ordered: false))
+        fixture.take(["a", "b", "c", "d"], at: 0)
+        _ = fixture.step(at: 0)
+        _ = fixture.complete(.init(.delivered, events: [1: .retry(Answer("later"), after: .milliseconds(7000))]), at: 10)
+        #expect(fixture.step(at: 10) == "deliver c d")
+        _ = fixture.complete(.init(.delivered), at: 11)
+        #expect(fixture.step(at: 11) == "wait 7010")
+        #expect(fixture.step(at: 7010) == "deliver b attempt 2")
     }
 
     @Test("a pause for a whole batch applies even if every event has an outcome of its own")
     func wholeBatchWithoutRest() {
-        let bench = Bench(plan(events: 1, ordered: false))
-        bench.take(["a", "b"], at: 0)
-        _ = bench.step(at: 0)
-        _ = bench.complete(.init(.retry(Answer("busy"), after: .milliseconds(7000)), events: [0: .delivered]), at: 10)
-        #expect(bench.step(at: 10) == "wait 7010")
-        #expect(bench.account() == "2 taken, 1 delivered, 1 waiting")
+        let fixture = StateFixture(plan(events: 1, ordered: false))
+        fixture.take(["a", "b"], at: 0)
+        _ = fixture.step(at: 0)
+        _ = fixture.complete(.init(.retry(Answer("busy"), after: .milliseconds(7000)), events: [0: .delivered]), at: 10)
+        #expect(fixture.step(at: 10) == "wait 7010")
+        #expect(fixture.account() == "2 taken, 1 delivered, 1 waiting")
     }
 
     @Test("it lasts for an hour at most", arguments: [3_600_001, Int64.max / 1_000_000])
     func isBounded(_ milliseconds: Int64) {
-        let bench = lane()
-        _ = bench.step(at: 0)
-        _ = bench.complete(busy(milliseconds), at: 10)
-        #expect(bench.step(at: 10) == "wait 3600010")
-        #expect(bench.step(at: 3_600_010) == "deliver 0 attempt 2")
+        let fixture = lane()
+        _ = fixture.step(at: 0)
+        _ = fixture.complete(busy(milliseconds), at: 10)
+        #expect(fixture.step(at: 10) == "wait 3600010")
+        #expect(fixture.step(at: 3_600_010) == "deliver 0 attempt 2")
     }
 
     @Test("a new provider has no pause, neither an earlier one nor one that the old provider asks for late")
     func newProvider() {
-        let bench = lane()
-        _ = (bench.step(at: 0), bench.step(at: 0))
-        _ = bench.complete(busy(7000), index: 0, at: 10)
-        bench.state.adopt(bench.state.plan, concurrency: nil, isNewProvider: true)
-        #expect(bench.step(at: 20) == "deliver 0")
-        _ = bench.complete(busy(7000), index: 1, at: 30)
-        #expect(bench.step(at: 30) == "deliver 2")
-        #expect(bench.step(at: 2000) == "wait", "two batches are in flight")
-        _ = bench.complete(.init(.delivered), at: 2000)
-        #expect(bench.step(at: 2000) == "deliver 1 attempt 2")
+        let fixture = lane()
+        _ = (fixture.step(at: 0), fixture.step(at: 0))
+        _ = fixture.complete(busy(7000), index: 0, at: 10)
+        fixture.state.adopt(fixture.state.plan, concurrency: nil, isNewProvider: true)
+        #expect(fixture.step(at: 20) == "deliver 0")
+        _ = fixture.complete(busy(7000), index: 1, at: 30)
+        #expect(fixture.step(at: 30) == "deliver 2")
+        #expect(fixture.step(at: 2000) == "wait", "two batches are in flight")
+        _ = fixture.complete(.init(.delivered), at: 2000)
+        #expect(fixture.step(at: 2000) == "deliver 1 attempt 2")
     }
 
     @Test("a change of the plan alone does not change it")
     func samePlan() {
-        let bench = lane()
-        _ = bench.step(at: 0)
-        _ = bench.complete(busy(7000), at: 10)
-        bench.state.adopt(bench.state.plan, concurrency: nil, isNewProvider: false)
-        #expect(bench.step(at: 20) == "wait 7010")
+        let fixture = lane()
+        _ = fixture.step(at: 0)
+        _ = fixture.complete(busy(7000), at: 10)
+        fixture.state.adopt(fixture.state.plan, concurrency: nil, isNewProvider: false)
+        #expect(fixture.step(at: 20) == "wait 7010")
     }
 
     @Test("the status has the remaining time")
     func status() {
-        let bench = lane()
-        _ = bench.step(at: 0)
-        #expect(bench.state.status(at: instant(0)).paused == nil)
-        _ = bench.complete(busy(7000), at: 10)
-        #expect(bench.state.status(at: instant(1010)).paused == .seconds(6))
-        #expect(bench.state.status(at: instant(7010)).paused == nil)
+        let fixture = lane()
+        _ = fixture.step(at: 0)
+        #expect(fixture.state.status(at: instant(0)).paused == nil)
+        _ = fixture.complete(busy(7000), at: 10)
+        #expect(fixture.state.status(at: instant(1010)).paused == .seconds(6))
+        #expect(fixture.state.status(at: instant(7010)).paused == nil)
     }
 }
 
@@ -226,15 +226,15 @@ struct UnknownTests {
     private let bad = BatchOutcome(.rejected(Answer("bad")))
 
     /// Runs a lane whose only batch gets these outcomes, one after the other. Returns the effects of the last one as well.
-    private func tried(_ outcomes: [BatchOutcome], events: [String] = ["a"], at times: [Int64]) -> (bench: Bench, last: [String]) {
-        let bench = Bench(plan(events: events.count))
-        bench.take(events, at: 0)
+    private func tried(_ outcomes: [BatchOutcome], events: [String] = ["a"], at times: [Int64]) -> (fixture: StateFixture, last: [String]) {
+        let fixture = StateFixture(plan(events: events.count))
+        fixture.take(events, at: 0)
         var last: [String] = []
         for (outcome, time) in zip(outcomes, times) {
-            #expect(bench.step(at: time).hasPrefix("deliver"))
-            last = bench.complete(outcome, at: time)
+            #expect(fixture.step(at: time).hasPrefix("deliver"))
+            last = fixture.complete(outcome, at: time)
         }
-        return (bench, last)
+        return (fixture, last)
     }
 
     @Test("an event that is given up after retry.for is unknown if any of its attempts was unknown")
@@ -247,56 +247,56 @@ struct UnknownTests {
 
     @Test("an event that is left over when the lane ends is unknown if one of its attempts was unknown")
     func leftOver() {
-        let (bench, _) = tried([lost, busy], at: [0, 10_000])
-        bench.take(["b"], at: 10_000)
-        #expect(bench.giveUp("time is up") == ["bury a unknown busy 2", "bury b undelivered busy 0"])
-        #expect(bench.account() == "2 taken, 1 unknown, 1 undelivered, 0 waiting")
+        let (fixture, _) = tried([lost, busy], at: [0, 10_000])
+        fixture.take(["b"], at: 10_000)
+        #expect(fixture.giveUp("time is up") == ["bury a unknown busy 2", "bury b undelivered busy 0"])
+        #expect(fixture.account() == "2 taken, 1 unknown, 1 undelivered, 0 waiting")
     }
 
     @Test("both halves of a halved batch stay unknown")
     func halved() {
-        let (bench, _) = tried([lost, bad], events: ["a", "b"], at: [0, 10_000])
-        #expect(bench.giveUp("time is up") == ["bury a unknown time is up 0", "bury b unknown time is up 0"])
+        let (fixture, _) = tried([lost, bad], events: ["a", "b"], at: [0, 10_000])
+        #expect(fixture.giveUp("time is up") == ["bury a unknown time is up 0", "bury b unknown time is up 0"])
     }
 
     @Test("in a mixed outcome only the events with that outcome become unknown")
     func mixed() {
-        let bench = Bench(plan(events: 3))
-        bench.take(["a", "b", "c"], at: 0)
-        _ = bench.step(at: 0)
-        _ = bench.complete(.init(.retry(Answer("busy"), after: nil), events: [1: .unknown(Answer("reset"))]), at: 1)
-        #expect(Set(bench.giveUp("time is up")) == ["bury a c undelivered busy 1", "bury b unknown busy 1"])
+        let fixture = StateFixture(plan(events: 3))
+        fixture.take(["a", "b", "c"], at: 0)
+        _ = fixture.step(at: 0)
+        _ = fixture.complete(.init(.retry(Answer("busy"), after: nil), events: [1: .unknown(Answer("reset"))]), at: 1)
+        #expect(Set(fixture.giveUp("time is up")) == ["bury a c undelivered busy 1", "bury b unknown busy 1"])
     }
 
     @Test("a delivery that is given up at its deadline stays unknown")
     func deadline() {
         var plan = plan(events: 1)
         plan.deadline = .milliseconds(100)
-        let bench = Bench(plan)
-        bench.take(["a"], at: 0)
-        _ = bench.step(at: 0)
-        _ = bench.expire(at: 100)
-        #expect(bench.step(at: 5000) == "deliver a attempt 2")
-        _ = bench.complete(busy, at: 5001)
-        #expect(bench.giveUp("time is up") == ["bury a unknown busy 2"])
+        let fixture = StateFixture(plan)
+        fixture.take(["a"], at: 0)
+        _ = fixture.step(at: 0)
+        _ = fixture.expire(at: 100)
+        #expect(fixture.step(at: 5000) == "deliver a attempt 2")
+        _ = fixture.complete(busy, at: 5001)
+        #expect(fixture.giveUp("time is up") == ["bury a unknown busy 2"])
     }
 
     @Test("after a provider's destination is gone, deliveries in flight end first and waiting events are not delivered")
     func closed() {
         for isOneRefused in [true, false] {
-            let bench = Bench(plan(events: 1, ordered: false), concurrency: 2)
-            bench.take(["a", "b", "c", "d"], at: 0)
-            _ = (bench.step(at: 0), bench.step(at: 0))
+            let fixture = StateFixture(plan(events: 1, ordered: false), concurrency: 2)
+            fixture.take(["a", "b", "c", "d"], at: 0)
+            _ = (fixture.step(at: 0), fixture.step(at: 0))
             if isOneRefused {
-                #expect(bench.complete(.init(.closed(Answer("gone"))), index: 0, at: 1) == [])
+                #expect(fixture.complete(.init(.closed(Answer("gone"))), index: 0, at: 1) == [])
             } else {
-                #expect(bench.destinationGone("gone") == [])
-                #expect(bench.complete(.init(.retry(Answer("busy"), after: nil)), index: 0, at: 1) == ["failing busy"])
+                #expect(fixture.destinationGone("gone") == [])
+                #expect(fixture.complete(.init(.retry(Answer("busy"), after: nil)), index: 0, at: 1) == ["failing busy"])
             }
-            #expect(bench.step(at: 100_000) == "wait", "nothing more is handed over")
-            #expect(bench.complete(.init(.delivered), index: 1, at: 1).last == "closed gone")
-            #expect(bench.step(at: 1) == "end")
-            #expect(bench.account() == "4 taken, 1 delivered, 3 undelivered, 0 waiting")
+            #expect(fixture.step(at: 100_000) == "wait", "nothing more is handed over")
+            #expect(fixture.complete(.init(.delivered), index: 1, at: 1).last == "closed gone")
+            #expect(fixture.step(at: 1) == "end")
+            #expect(fixture.account() == "4 taken, 1 delivered, 3 undelivered, 0 waiting")
         }
     }
 
@@ -304,50 +304,50 @@ struct UnknownTests {
     func closedWhileHanging() {
         var plan = plan(events: 1)
         plan.deadline = .milliseconds(100)
-        let bench = Bench(plan)
-        bench.take(["a", "b"], at: 0)
-        _ = bench.step(at: 0)
-        #expect(bench.destinationGone("gone") == [])
-        #expect(bench.expire(at: 100).last == "closed gone")
-        #expect(bench.account() == "2 taken, 1 unknown, 1 undelivered, 0 waiting")
+        let fixture = StateFixture(plan)
+        fixture.take(["a", "b"], at: 0)
+        _ = fixture.step(at: 0)
+        #expect(fixture.destinationGone("gone") == [])
+        #expect(fixture.expire(at: 100).last == "closed gone")
+        #expect(fixture.account() == "2 taken, 1 unknown, 1 undelivered, 0 waiting")
     }
 
     @Test("a destination that is gone does not end the lane if another provider has taken its place")
     func closedAndReplaced() {
-        let bench = Bench(plan(events: 1))
-        bench.take(["a", "b"], at: 0)
-        _ = bench.step(at: 0)
-        #expect(bench.destinationGone("gone") == [])
-        bench.state.adopt(bench.state.plan, concurrency: nil, isNewProvider: true)
-        #expect(bench.complete(.init(.delivered), at: 1) == [])
-        #expect(bench.step(at: 1) == "deliver b")
+        let fixture = StateFixture(plan(events: 1))
+        fixture.take(["a", "b"], at: 0)
+        _ = fixture.step(at: 0)
+        #expect(fixture.destinationGone("gone") == [])
+        fixture.state.adopt(fixture.state.plan, concurrency: nil, isNewProvider: true)
+        #expect(fixture.complete(.init(.delivered), at: 1) == [])
+        #expect(fixture.step(at: 1) == "deliver b")
     }
 
     @Test("refused events are refused, and taken events are delivered, whatever happened before")
     func settled() {
         #expect(tried([lost, bad], at: [0, 10_000]).last.first == "bury a rejected bad 2")
-        #expect(tried([lost, .init(.delivered)], at: [0, 10_000]).bench.account() == "1 taken, 1 delivered, 0 waiting")
+        #expect(tried([lost, .init(.delivered)], at: [0, 10_000]).fixture.account() == "1 taken, 1 delivered, 0 waiting")
     }
 
     @Test("a new provider does not change that an event is unknown")
     func newProvider() {
-        let (bench, _) = tried([lost], at: [0])
-        bench.state.adopt(bench.state.plan, concurrency: nil, isNewProvider: true)
-        #expect(bench.giveUp("time is up") == ["bury a unknown time is up 0"])
+        let (fixture, _) = tried([lost], at: [0])
+        fixture.state.adopt(fixture.state.plan, concurrency: nil, isNewProvider: true)
+        #expect(fixture.giveUp("time is up") == ["bury a unknown time is up 0"])
     }
 
     @Test("in a lane that spills, events that could not be stored at the end are also told apart")
     func unstored() {
         var spilling = plan(events: 1, ordered: false)
         spilling.queue.full = .spill
-        let bench = Bench(spilling, contents: SpoolContents())
-        bench.take(["a", "b"], at: 0)
-        #expect(bench.step(at: 0) == "deliver a")
-        _ = bench.giveUp("time is up")
+        let fixture = StateFixture(spilling, contents: SpoolContents())
+        fixture.take(["a", "b"], at: 0)
+        #expect(fixture.step(at: 0) == "deliver a")
+        _ = fixture.giveUp("time is up")
         var told: [String] = []
         for attempt in 0..<4 {
-            guard case .commit = bench.state.diskStep(at: instant(Int64(attempt) * 1000)) else { break }
-            told += bench.describe(bench.state.storeFailed(SpoolFault(.full, "full"), at: instant(Int64(attempt) * 1000)))
+            guard case .commit = fixture.state.diskStep(at: instant(Int64(attempt) * 1000)) else { break }
+            told += fixture.describe(fixture.state.storeFailed(SpoolFault(.full, "full"), at: instant(Int64(attempt) * 1000)))
         }
         #expect(told.contains { $0.hasPrefix("bury a unknown") })
         #expect(told.contains { $0.hasPrefix("bury b undelivered") })

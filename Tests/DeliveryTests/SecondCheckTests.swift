@@ -11,10 +11,10 @@ import Testing
 @testable import Queueing
 
 /// Two routes, for analytics and for operations, and a lane in which the events of subjects wait.
-private final class Yard {
+private final class SecondCheckFixture {
     let records = ConsentRecords()
     let levels = RunNames()
-    let bench: Bench
+    let lane: StateFixture
     let check: SecondCheck
     /// True if the clock is found to be behind.
     let isClockBehind = Monitor(false)
@@ -23,7 +23,7 @@ private final class Yard {
         check = SecondCheck(records, levels: levels) { [records, isClockBehind] in
             records.isClockBehind = isClockBehind.withLock { $0 }
         }
-        bench = Bench(plan(events: 3), check: check)
+        lane = StateFixture(plan(events: 3), check: check)
         adopt(["product", "errors"], change)
     }
 
@@ -52,136 +52,136 @@ private final class Yard {
 @Suite("The second check") struct SecondCheckTests {
     @Test("destroys events whose subject has refused since, and hands over the rest")
     func refused() {
-        let yard = Yard()
-        yard.say(1, ConsentTerms(level: "standard"))
-        yard.say(2, ConsentTerms(level: "standard"))
-        yard.bench.take(["a", "bb", "c"], at: 0)
-        yard.say(2, .withdrawn)
-        #expect(yard.bench.step(at: 0) == "deliver a c")
-        #expect(yard.bench.complete(.init(.delivered), at: 1) == [])
-        #expect(yard.bench.account() == "3 taken, 2 delivered, 1 withdrawn, 0 waiting")
-        #expect(yard.bench.heldBytes == 0)
+        let fixture = SecondCheckFixture()
+        fixture.say(1, ConsentTerms(level: "standard"))
+        fixture.say(2, ConsentTerms(level: "standard"))
+        fixture.lane.take(["a", "bb", "c"], at: 0)
+        fixture.say(2, .withdrawn)
+        #expect(fixture.lane.step(at: 0) == "deliver a c")
+        #expect(fixture.lane.complete(.init(.delivered), at: 1) == [])
+        #expect(fixture.lane.account() == "3 taken, 2 delivered, 1 withdrawn, 0 waiting")
+        #expect(fixture.lane.heldBytes == 0)
     }
 
     @Test("demands what the route demands: one purpose, or a level")
     func narrower() {
-        let yard = Yard()
-        yard.bench.take(["a", "b", "c"], route: 0, at: 0)
-        yard.bench.take(["d", "e", "f"], route: 1, at: 0)
-        yard.say(1, ConsentTerms(level: "standard", denied: ["analytics"]))
-        #expect(yard.bench.step(at: 0) == "deliver d e f")
-        #expect(yard.bench.account() == "6 taken, 3 withdrawn, 3 waiting")
+        let fixture = SecondCheckFixture()
+        fixture.lane.take(["a", "b", "c"], route: 0, at: 0)
+        fixture.lane.take(["d", "e", "f"], route: 1, at: 0)
+        fixture.say(1, ConsentTerms(level: "standard", denied: ["analytics"]))
+        #expect(fixture.lane.step(at: 0) == "deliver d e f")
+        #expect(fixture.lane.account() == "6 taken, 3 withdrawn, 3 waiting")
     }
 
     @Test("is made again before every retry")
     func retries() {
-        let yard = Yard()
-        yard.say(1, ConsentTerms(level: "standard"))
-        yard.bench.take(["a", "b", "c"], at: 0)
-        #expect(yard.bench.step(at: 0) == "deliver a b c")
-        #expect(yard.bench.complete(.init(.retry(Answer("busy"), after: .milliseconds(10))), at: 1) == ["failing busy"])
-        yard.say(1, .withdrawn)
-        #expect(yard.bench.step(at: 100) == "wait")
-        #expect(yard.bench.account() == "3 taken, 3 withdrawn, 0 waiting")
+        let fixture = SecondCheckFixture()
+        fixture.say(1, ConsentTerms(level: "standard"))
+        fixture.lane.take(["a", "b", "c"], at: 0)
+        #expect(fixture.lane.step(at: 0) == "deliver a b c")
+        #expect(fixture.lane.complete(.init(.retry(Answer("busy"), after: .milliseconds(10))), at: 1) == ["failing busy"])
+        fixture.say(1, .withdrawn)
+        #expect(fixture.lane.step(at: 100) == "wait")
+        #expect(fixture.lane.account() == "3 taken, 3 withdrawn, 0 waiting")
     }
 
     @Test("lets events pass if nothing is on record, since they were admitted by their own statement")
     func unknown() {
-        let yard = Yard()
-        yard.bench.take(["a", "b", "c"], at: 0)
-        #expect(yard.bench.step(at: 0) == "deliver a b c")
+        let fixture = SecondCheckFixture()
+        fixture.lane.take(["a", "b", "c"], at: 0)
+        #expect(fixture.lane.step(at: 0) == "deliver a b c")
     }
 
     @Test("counts a refusal even if the consent on record with it is too old")
     func oldRefusal() {
-        let yard = Yard { $0.minimumVersion = "2" }
-        yard.bench.take(["a", "bb", "ccc"], at: 0)
-        yard.say(1, ConsentTerms(level: "standard", denied: ["analytics"], version: "1"))
-        yard.say(2, ConsentTerms(level: "standard", version: "1"))
-        #expect(yard.bench.step(at: 0) == "deliver bb ccc")
+        let fixture = SecondCheckFixture { $0.minimumVersion = "2" }
+        fixture.lane.take(["a", "bb", "ccc"], at: 0)
+        fixture.say(1, ConsentTerms(level: "standard", denied: ["analytics"], version: "1"))
+        fixture.say(2, ConsentTerms(level: "standard", version: "1"))
+        #expect(fixture.lane.step(at: 0) == "deliver bb ccc")
     }
 
     @Test("holds events back, and destroys none, while the records cannot be read")
     func unreadable() {
-        let yard = Yard()
-        yard.say(1, .withdrawn)
-        yard.bench.take(["a", "bb", "c"], at: 0)
-        yard.records.isUnreadable = true
-        #expect(yard.bench.step(at: 0) == "wait 1000")
-        #expect(yard.bench.account() == "3 taken, 3 waiting")
-        yard.records.isUnreadable = false
-        #expect(yard.bench.step(at: 1000) == "deliver bb")
+        let fixture = SecondCheckFixture()
+        fixture.say(1, .withdrawn)
+        fixture.lane.take(["a", "bb", "c"], at: 0)
+        fixture.records.isUnreadable = true
+        #expect(fixture.lane.step(at: 0) == "wait 1000")
+        #expect(fixture.lane.account() == "3 taken, 3 waiting")
+        fixture.records.isUnreadable = false
+        #expect(fixture.lane.step(at: 1000) == "deliver bb")
     }
 
     @Test("checks the clock each time, even if no event comes in")
     func clock() {
-        let yard = Yard()
-        yard.say(1, .withdrawn)
-        yard.bench.take(["a", "bb", "c"], at: 0)
-        yard.isClockBehind.withLock { $0 = true }
-        #expect(yard.bench.step(at: 0) == "wait 1000")
-        yard.isClockBehind.withLock { $0 = false }
-        #expect(yard.bench.step(at: 1000) == "deliver bb")
+        let fixture = SecondCheckFixture()
+        fixture.say(1, .withdrawn)
+        fixture.lane.take(["a", "bb", "c"], at: 0)
+        fixture.isClockBehind.withLock { $0 = true }
+        #expect(fixture.lane.step(at: 0) == "wait 1000")
+        fixture.isClockBehind.withLock { $0 = false }
+        #expect(fixture.lane.step(at: 1000) == "deliver bb")
     }
 
     @Test("demands the level under which an event was admitted, whatever its route demands")
     func raised() {
-        let yard = Yard()
-        yard.say(1, ConsentTerms(level: "essential"))
-        yard.say(2, ConsentTerms(level: "standard"))
-        var raised = parcel(["a", "bb"], route: 1, level: EntryLevel.entry(of: yard.levels.number(of: "standard")))
-        _ = yard.bench.state.take(&raised, at: instant(0))
-        yard.bench.take(["c"], route: 1, at: 0)
-        #expect(yard.bench.step(at: 0) == "deliver bb c")
+        let fixture = SecondCheckFixture()
+        fixture.say(1, ConsentTerms(level: "essential"))
+        fixture.say(2, ConsentTerms(level: "standard"))
+        var raised = parcel(["a", "bb"], route: 1, level: EntryLevel.entry(of: fixture.levels.number(of: "standard")))
+        _ = fixture.lane.state.take(&raised, at: instant(0))
+        fixture.lane.take(["c"], route: 1, at: 0)
+        #expect(fixture.lane.step(at: 0) == "deliver bb c")
     }
 
     @Test("still demands what a route demanded that a reload removed")
     func reloads() {
-        let yard = Yard()
-        yard.say(1, ConsentTerms(level: "essential"))
-        yard.say(2, ConsentTerms(granted: ["analytics"]))
-        yard.bench.take(["a", "bb", "ccc"], route: 0, at: 0)
-        yard.adopt(["errors", "other"])
-        #expect(yard.bench.step(at: 0) == "deliver bb ccc")
+        let fixture = SecondCheckFixture()
+        fixture.say(1, ConsentTerms(level: "essential"))
+        fixture.say(2, ConsentTerms(granted: ["analytics"]))
+        fixture.lane.take(["a", "bb", "ccc"], route: 0, at: 0)
+        fixture.adopt(["errors", "other"])
+        #expect(fixture.lane.step(at: 0) == "deliver bb ccc")
     }
 
     @Test("demands everything if the plan no longer has what the route demanded")
     func lostWords() {
-        let yard = Yard()
-        yard.say(1, ConsentTerms(level: "essential"))
-        yard.say(2, ConsentTerms(level: "all"))
-        yard.bench.take(["a", "bb", "ccc"], route: 0, at: 0)
-        yard.adopt(["errors", "other"]) {
+        let fixture = SecondCheckFixture()
+        fixture.say(1, ConsentTerms(level: "essential"))
+        fixture.say(2, ConsentTerms(level: "all"))
+        fixture.lane.take(["a", "bb", "ccc"], route: 0, at: 0)
+        fixture.adopt(["errors", "other"]) {
             $0.levels = [
                 .init(name: "none", purposes: []), .init(name: "essential", purposes: ["operations"]),
                 .init(name: "all", purposes: ["operations", "statistics"]),
             ]
         }
-        #expect(yard.bench.step(at: 0) == "deliver bb ccc")
+        #expect(fixture.lane.step(at: 0) == "deliver bb ccc")
     }
 
     @Test("demands what all routes together demand if a route is unknown")
     func unknownRoute() {
-        let yard = Yard()
-        yard.say(1, ConsentTerms(granted: ["operations"]))
-        yard.say(2, ConsentTerms(level: "standard"))
-        yard.say(3, ConsentTerms(granted: ["analytics"]))
-        yard.bench.take(["a", "bb", "ccc"], route: 9, at: 0)
-        #expect(yard.bench.step(at: 0) == "deliver bb")
+        let fixture = SecondCheckFixture()
+        fixture.say(1, ConsentTerms(granted: ["operations"]))
+        fixture.say(2, ConsentTerms(level: "standard"))
+        fixture.say(3, ConsentTerms(granted: ["analytics"]))
+        fixture.lane.take(["a", "bb", "ccc"], route: 9, at: 0)
+        #expect(fixture.lane.step(at: 0) == "deliver bb")
     }
 
     // MARK: - Between the check and the hand-over
 
     /// Lets the lane ask for consent, changes something, and describes what the lane does with the older answers.
-    private func hands(_ yard: Yard, over change: () -> Void) -> String {
+    private func hands(_ fixture: SecondCheckFixture, over change: () -> Void) -> String {
         var answers = ConsentAnswers()
-        guard case .ask(let batches) = yard.bench.state.next(at: instant(0), answers, consentIs: yard.check.version) else {
+        guard case .ask(let batches) = fixture.lane.state.next(at: instant(0), answers, consentIs: fixture.check.version) else {
             return "no question"
         }
-        yard.bench.ask(&answers, batches)
+        fixture.lane.ask(&answers, batches)
         change()
-        switch yard.bench.state.next(at: instant(0), answers, consentIs: yard.check.version) {
-        case .ask: return "asks again, then " + yard.bench.step(at: 0)
+        switch fixture.lane.state.next(at: instant(0), answers, consentIs: fixture.check.version) {
+        case .ask: return "asks again, then " + fixture.lane.step(at: 0)
         case .deliver(_, let batch, _): return "delivers " + texts(batch).joined(separator: " ")
         default: return "something else"
         }
@@ -189,53 +189,53 @@ private final class Yard {
 
     @Test("uses an answer if nothing has changed since")
     func freshAnswer() {
-        let yard = Yard()
-        yard.bench.take(["a", "bb", "c"], at: 0)
-        #expect(hands(yard) {} == "delivers a bb c")
+        let fixture = SecondCheckFixture()
+        fixture.lane.take(["a", "bb", "c"], at: 0)
+        #expect(hands(fixture) {} == "delivers a bb c")
     }
 
     @Test("never uses an answer that is older than a refusal, a withdrawal or another plan")
     func staleAnswer() {
         let subject = SubjectKey(high: 2, low: 7)
-        let changes: [(Yard) -> Void] = [
+        let changes: [(SecondCheckFixture) -> Void] = [
             { $0.say(2, .withdrawn) }, { $0.check.ban(1, [subject], purposes: nil, until: 5) },
             { $0.adopt(["errors", "product"]) { $0.levels[0].purposes = [] } }, { $0.records.isUnreadable = true },
         ]
         let expected = ["deliver a c", "deliver a c", "deliver a bb c", "wait 1000"]
         for (change, expected) in zip(changes, expected) {
-            let yard = Yard()
-            yard.bench.take(["a", "bb", "c"], at: 0)
-            #expect(hands(yard) { change(yard) } == "asks again, then \(expected)")
+            let fixture = SecondCheckFixture()
+            fixture.lane.take(["a", "bb", "c"], at: 0)
+            #expect(hands(fixture) { change(fixture) } == "asks again, then \(expected)")
         }
     }
 
     @Test("never lets a refused event wait again by an answer that is older than the refusal")
     func staleAfterDelivery() {
-        let yard = Yard()
-        yard.bench.take(["a", "bb", "c"], at: 0)
-        guard case .deliver(let token, let batch, _) = yard.bench.next(at: 0) else { return #expect(Bool(false), "nothing is delivered") }
+        let fixture = SecondCheckFixture()
+        fixture.lane.take(["a", "bb", "c"], at: 0)
+        guard case .deliver(let token, let batch, _) = fixture.lane.next(at: 0) else { return #expect(Bool(false), "nothing is delivered") }
         var answers = ConsentAnswers()
-        yard.bench.ask(&answers, [batch])
-        yard.say(2, .withdrawn)
+        fixture.lane.ask(&answers, [batch])
+        fixture.say(2, .withdrawn)
         let act = LaneState.Act.completed(token, BatchOutcome(.retry(Answer("busy"), after: nil)))
-        guard case .ask = yard.bench.state.perform(act, answers, consentIs: yard.check.version, at: instant(1)) else {
+        guard case .ask = fixture.lane.state.perform(act, answers, consentIs: fixture.check.version, at: instant(1)) else {
             return #expect(Bool(false), "the state uses a stale answer")
         }
-        _ = yard.bench.perform(act, at: 1)
-        #expect(yard.bench.account() == "3 taken, 1 withdrawn, 2 waiting")
+        _ = fixture.lane.perform(act, at: 1)
+        #expect(fixture.lane.account() == "3 taken, 1 withdrawn, 2 waiting")
     }
 
     @Test("asks about every event in memory before the lane ends")
     func end() {
-        let yard = Yard()
-        yard.bench.take(["a", "bb", "c"], at: 0)
-        #expect(yard.bench.step(at: 0) == "deliver a bb c")
-        yard.bench.take(["d", "ee"], at: 0)
-        yard.say(2, .withdrawn)
+        let fixture = SecondCheckFixture()
+        fixture.lane.take(["a", "bb", "c"], at: 0)
+        #expect(fixture.lane.step(at: 0) == "deliver a bb c")
+        fixture.lane.take(["d", "ee"], at: 0)
+        fixture.say(2, .withdrawn)
         let outcome = BatchOutcome(.closed(Answer("gone")), events: [0: .rejected(Answer("no"))])
-        #expect(yard.bench.complete(outcome, at: 1).contains("closed gone"))
-        #expect(yard.bench.laneAccount.total(.withdrawn) == 2)
-        #expect(yard.bench.laneAccount.totalWaiting == 0)
+        #expect(fixture.lane.complete(outcome, at: 1).contains("closed gone"))
+        #expect(fixture.lane.laneAccount.total(.withdrawn) == 2)
+        #expect(fixture.lane.laneAccount.totalWaiting == 0)
     }
 
     @Test("holds no lock of the lane, however long it takes")

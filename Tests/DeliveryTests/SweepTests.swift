@@ -44,86 +44,86 @@ private final class Subjects {
 @Suite("A sweep") struct SweepTests {
     private let subjects = Subjects()
 
-    private func sweep(_ bench: Bench, at time: Int64) -> [String] {
-        bench.describe(bench.perform(.sweep { _ in }, at: time))
+    private func sweep(_ fixture: StateFixture, at time: Int64) -> [String] {
+        fixture.describe(fixture.perform(.sweep { _ in }, at: time))
     }
 
     @Test("destroys all events that wait in memory, and counts those in flight")
     func memory() {
-        let bench = Bench(plan(events: 2), check: subjects.check)
-        bench.take(["a", "bb", "c", "dd", "e", "ff"], at: 0)
-        bench.take(["g"], at: 0)
-        #expect(bench.step(at: 0) == "deliver a bb")
+        let fixture = StateFixture(plan(events: 2), check: subjects.check)
+        fixture.take(["a", "bb", "c", "dd", "e", "ff"], at: 0)
+        fixture.take(["g"], at: 0)
+        #expect(fixture.step(at: 0) == "deliver a bb")
         subjects.withdraw(1)
-        #expect(sweep(bench, at: 1) == ["swept 3, 1 in flight"])
-        #expect(bench.account() == "7 taken, 3 withdrawn, 4 waiting")
-        #expect(bench.complete(.init(.delivered), at: 2) == [])
-        #expect(bench.step(at: 2) == "deliver dd")
-        _ = bench.complete(.init(.delivered), at: 3)
-        #expect(bench.step(at: 3) == "deliver ff")
-        _ = bench.complete(.init(.delivered), at: 4)
-        #expect(bench.account() == "7 taken, 4 delivered, 3 withdrawn, 0 waiting")
-        #expect(bench.heldBytes == 0)
+        #expect(sweep(fixture, at: 1) == ["swept 3, 1 in flight"])
+        #expect(fixture.account() == "7 taken, 3 withdrawn, 4 waiting")
+        #expect(fixture.complete(.init(.delivered), at: 2) == [])
+        #expect(fixture.step(at: 2) == "deliver dd")
+        _ = fixture.complete(.init(.delivered), at: 3)
+        #expect(fixture.step(at: 3) == "deliver ff")
+        _ = fixture.complete(.init(.delivered), at: 4)
+        #expect(fixture.account() == "7 taken, 4 delivered, 3 withdrawn, 0 waiting")
+        #expect(fixture.heldBytes == 0)
     }
 
     @Test("reaches events from before the withdrawal, even if the person has consented again, and no later events")
     func consentingAgain() {
-        let bench = Bench(plan(events: 2), check: subjects.check)
-        bench.take(["a", "bb"], at: 0)
+        let fixture = StateFixture(plan(events: 2), check: subjects.check)
+        fixture.take(["a", "bb"], at: 0)
         subjects.withdraw(1, receipt: 1)
         subjects.withdraw(2, receipt: 2, at: 4)
         subjects.consent(1)
         subjects.consent(2)
-        #expect(sweep(bench, at: 1) == ["swept 1"])
-        #expect(bench.step(at: 200) == "deliver bb")
+        #expect(sweep(fixture, at: 1) == ["swept 1"])
+        #expect(fixture.step(at: 200) == "deliver bb")
         subjects.check.lift(1)
-        bench.take(["c"], at: 300)
-        _ = bench.complete(.init(.delivered), at: 300)
-        #expect(bench.step(at: 400) == "deliver c")
+        fixture.take(["c"], at: 300)
+        _ = fixture.complete(.init(.delivered), at: 300)
+        #expect(fixture.step(at: 400) == "deliver c")
     }
 
     @Test("leaves the ban of another withdrawal of the same person in force after it ends")
     func twoOfOnePerson() {
-        let bench = Bench(plan(events: 1), check: subjects.check)
-        bench.take(["a"], at: 0)
+        let fixture = StateFixture(plan(events: 1), check: subjects.check)
+        fixture.take(["a"], at: 0)
         for receipt in [1, 2] as [Int64] { subjects.withdraw(1, receipt: receipt) }
         subjects.consent(1)
         subjects.check.lift(1)
-        #expect(bench.step(at: 200) == "wait")
-        #expect(bench.account() == "1 taken, 1 withdrawn, 0 waiting")
+        #expect(fixture.step(at: 200) == "wait")
+        #expect(fixture.account() == "1 taken, 1 withdrawn, 0 waiting")
     }
 
     @Test("for one purpose reaches only events that demand this purpose, even if it was granted again", arguments: ["p", "of no level"])
     func onePurpose(_ purpose: String) {
-        let bench = Bench(plan(events: 1), check: subjects.check)
-        bench.take(["a"], at: 0)
+        let fixture = StateFixture(plan(events: 1), check: subjects.check)
+        fixture.take(["a"], at: 0)
         subjects.withdraw(1, receipt: 1, purposes: [purpose])
         subjects.consent(1)
-        #expect(sweep(bench, at: 1) == ["swept \(purpose == "p" ? 1 : 0)"])
+        #expect(sweep(fixture, at: 1) == ["swept \(purpose == "p" ? 1 : 0)"])
     }
 
     @Test("leads to the destruction of refused events that the provider gives back, and to no dead letter")
     func backFromTheProvider() {
         for outcome in [Outcome.rejected(Answer("no")), .retry(Answer("busy"), after: nil), .unknown(Answer("reset"))] {
             let subjects = Subjects()
-            let bench = Bench(plan(events: 2), check: subjects.check)
-            bench.take(["a", "bb"], at: 0)
-            #expect(bench.step(at: 0) == "deliver a bb")
+            let fixture = StateFixture(plan(events: 2), check: subjects.check)
+            fixture.take(["a", "bb"], at: 0)
+            #expect(fixture.step(at: 0) == "deliver a bb")
             subjects.withdraw(1)
-            #expect(sweep(bench, at: 1) == ["swept 0, 1 in flight"])
-            #expect(!bench.complete(.init(outcome), at: 2).contains { $0.hasPrefix("bury a") })
-            #expect(bench.laneAccount.total(.withdrawn) == 1 && bench.laneAccount.total(.delivered) == 0)
+            #expect(sweep(fixture, at: 1) == ["swept 0, 1 in flight"])
+            #expect(!fixture.complete(.init(outcome), at: 2).contains { $0.hasPrefix("bury a") })
+            #expect(fixture.laneAccount.total(.withdrawn) == 1 && fixture.laneAccount.total(.delivered) == 0)
         }
     }
 
     @Test("leads to no dead letter of a refused event when the lane is given up")
     func givenUp() {
-        let bench = Bench(plan(events: 1), check: subjects.check)
-        bench.take(["a", "bb", "c", "dd"], at: 0)
-        #expect(bench.step(at: 0) == "deliver a")
+        let fixture = StateFixture(plan(events: 1), check: subjects.check)
+        fixture.take(["a", "bb", "c", "dd"], at: 0)
+        #expect(fixture.step(at: 0) == "deliver a")
         subjects.withdraw(1)
-        #expect(bench.giveUp("time is up") == ["bury bb undelivered time is up 0", "bury dd undelivered time is up 0"])
-        #expect(bench.account() == "4 taken, 2 undelivered, 2 withdrawn, 0 waiting")
+        #expect(fixture.giveUp("time is up") == ["bury bb undelivered time is up 0", "bury dd undelivered time is up 0"])
+        #expect(fixture.account() == "4 taken, 2 undelivered, 2 withdrawn, 0 waiting")
     }
 
     @Test("reports and destroys refused events that are on their way to the dead letters")
@@ -160,19 +160,19 @@ private final class Subjects {
 
     @Test("reports events that were destroyed at their hand-over, once")
     func reportedOnce() {
-        let bench = Bench(plan(events: 1), check: subjects.check)
-        bench.take(["a", "bb"], at: 0)
+        let fixture = StateFixture(plan(events: 1), check: subjects.check)
+        fixture.take(["a", "bb"], at: 0)
         subjects.withdraw(1)
-        #expect(bench.step(at: 200) == "deliver bb")
-        #expect(sweep(bench, at: 201) == ["swept 1"])
-        #expect(sweep(bench, at: 202) == ["swept 0"])
+        #expect(fixture.step(at: 200) == "deliver bb")
+        #expect(sweep(fixture, at: 201) == ["swept 1"])
+        #expect(sweep(fixture, at: 202) == ["swept 0"])
     }
 
     @Test("ends at once if there is no ledger")
     func noLedger() {
-        let bench = Bench()
-        bench.take(["a"], at: 0)
-        #expect(sweep(bench, at: 0) == ["swept 0"])
+        let fixture = StateFixture()
+        fixture.take(["a"], at: 0)
+        #expect(sweep(fixture, at: 0) == ["swept 0"])
     }
 
     // MARK: - With a spool
@@ -185,19 +185,19 @@ private final class Subjects {
     }
 
     /// Carries out the steps of the store's thread until it has nothing to do. Returns the effects.
-    private func work(_ bench: Bench, _ store: MemoryStore, at time: Int64) -> [String] {
+    private func work(_ fixture: StateFixture, _ store: MemoryStore, at time: Int64) -> [String] {
         var log: [String] = []
         while true {
-            switch bench.state.diskStep(at: instant(time)) {
+            switch fixture.state.diskStep(at: instant(time)) {
             case .commit(let work):
                 try? store.commit(work)
-                log += bench.describe(bench.state.committed(at: instant(time)))
+                log += fixture.describe(fixture.state.committed(at: instant(time)))
             case .read(let row, let most):
-                log += bench.describe(bench.state.rowsRead((try? store.read(after: row, most: most)) ?? [], at: instant(time)))
+                log += fixture.describe(fixture.state.rowsRead((try? store.read(after: row, most: most)) ?? [], at: instant(time)))
             case .sweep(let row, let order):
-                guard let swept = try? store.sweep(after: row, order.sweep(bench.check)) else { return log + ["a sweep failed"] }
-                log += bench.describe(bench.perform(.rowsSwept(swept), at: time))
-            case .tidy: log += bench.describe(bench.perform(.tidied(isDone: true), at: time))
+                guard let swept = try? store.sweep(after: row, order.sweep(fixture.check)) else { return log + ["a sweep failed"] }
+                log += fixture.describe(fixture.perform(.rowsSwept(swept), at: time))
+            case .tidy: log += fixture.describe(fixture.perform(.tidied(isDone: true), at: time))
             case .check, .wait, .close: return log
             }
         }
@@ -206,86 +206,86 @@ private final class Subjects {
     @Test("reaches events that are stored, are not stored yet or came back, and ends when the disk has none of them")
     func disk() {
         let store = MemoryStore()
-        let bench = Bench(durable(), contents: store.contents, check: subjects.check)
-        bench.take(["a", "bb", "c", "dd", "e", "ff"], at: 0)
-        _ = work(bench, store, at: 0)
-        bench.take(["g", "hh"], at: 0)
-        #expect(bench.step(at: 0) == "deliver a bb")
+        let fixture = StateFixture(durable(), contents: store.contents, check: subjects.check)
+        fixture.take(["a", "bb", "c", "dd", "e", "ff"], at: 0)
+        _ = work(fixture, store, at: 0)
+        fixture.take(["g", "hh"], at: 0)
+        #expect(fixture.step(at: 0) == "deliver a bb")
         subjects.withdraw(1)
-        #expect(sweep(bench, at: 1) == [], "the disk is asked first")
-        #expect(work(bench, store, at: 1) == ["swept 3, 1 in flight"])
+        #expect(sweep(fixture, at: 1) == [], "the disk is asked first")
+        #expect(work(fixture, store, at: 1) == ["swept 3, 1 in flight"])
         #expect(Set(store.events).isDisjoint(with: ["c", "e", "g"]))
-        _ = bench.complete(.init(.delivered), at: 2)
+        _ = fixture.complete(.init(.delivered), at: 2)
         for expected in ["deliver dd", "deliver ff", "deliver hh"] {
-            _ = work(bench, store, at: 200)
-            var step = bench.step(at: 200)
-            if step.hasPrefix("wait") { step = bench.step(at: 400) }
+            _ = work(fixture, store, at: 200)
+            var step = fixture.step(at: 200)
+            if step.hasPrefix("wait") { step = fixture.step(at: 400) }
             #expect(step == expected)
-            _ = bench.complete(.init(.delivered), at: 400)
+            _ = fixture.complete(.init(.delivered), at: 400)
         }
-        _ = work(bench, store, at: 400)
-        #expect(bench.account() == "8 taken, 5 delivered, 3 withdrawn, 0 waiting")
-        #expect(store.contents.events == 0 && bench.heldBytes == 0)
+        _ = work(fixture, store, at: 400)
+        #expect(fixture.account() == "8 taken, 5 delivered, 3 withdrawn, 0 waiting")
+        #expect(store.contents.events == 0 && fixture.heldBytes == 0)
     }
 
     @Test("settles the receipts of destroyed events, even if none of their events is left to be stored")
     func receipts() {
         let store = MemoryStore()
-        let bench = Bench(durable(), contents: store.contents, check: subjects.check)
+        let fixture = StateFixture(durable(), contents: store.contents, check: subjects.check)
         var parcel = parcel(["a", "b"])
         let receipt = Receipt {}
         receipt.add()
-        _ = bench.state.take(&parcel, receipt, at: instant(0))
+        _ = fixture.state.take(&parcel, receipt, at: instant(0))
         subjects.withdraw(1)
-        #expect(sweep(bench, at: 0) == [])
-        bench.take(["cc"], at: 0)
-        #expect(work(bench, store, at: 0).contains("acknowledge 1"))
+        #expect(sweep(fixture, at: 0) == [])
+        fixture.take(["cc"], at: 0)
+        #expect(work(fixture, store, at: 0).contains("acknowledge 1"))
     }
 
     @Test("leaves no events on disk that are in flight, or that were read and wait for their batch to fill")
     func inFlight() {
         let store = MemoryStore()
-        let bench = Bench(durable(), contents: store.contents, check: subjects.check)
-        bench.take(["a", "bb"], at: 0)
-        _ = work(bench, store, at: 0)
-        #expect(bench.step(at: 0) == "deliver a bb")
-        bench.take(["c"], at: 0)
-        _ = work(bench, store, at: 0)
+        let fixture = StateFixture(durable(), contents: store.contents, check: subjects.check)
+        fixture.take(["a", "bb"], at: 0)
+        _ = work(fixture, store, at: 0)
+        #expect(fixture.step(at: 0) == "deliver a bb")
+        fixture.take(["c"], at: 0)
+        _ = work(fixture, store, at: 0)
         #expect(Set(store.events) == ["a", "bb", "c"])
         subjects.withdraw(1)
-        #expect(sweep(bench, at: 1) == [])
-        #expect(work(bench, store, at: 1) == ["swept 1, 1 in flight"])
+        #expect(sweep(fixture, at: 1) == [])
+        #expect(work(fixture, store, at: 1) == ["swept 1, 1 in flight"])
         #expect(store.events == ["bb"])
-        _ = bench.complete(.init(.retry(Answer("busy"), after: nil)), at: 2)
-        _ = work(bench, store, at: 3)
-        #expect(store.events == ["bb"] && bench.account() == "3 taken, 2 withdrawn, 1 waiting")
+        _ = fixture.complete(.init(.retry(Answer("busy"), after: nil)), at: 2)
+        _ = work(fixture, store, at: 3)
+        #expect(store.events == ["bb"] && fixture.account() == "3 taken, 2 withdrawn, 1 waiting")
     }
 
     @Test("does not end with the store's answer to an earlier request")
     func staleAnswer() {
         let store = MemoryStore()
-        let bench = Bench(durable(), contents: store.contents, check: subjects.check)
-        bench.take(["a", "bb"], at: 0)
-        _ = work(bench, store, at: 0)
+        let fixture = StateFixture(durable(), contents: store.contents, check: subjects.check)
+        fixture.take(["a", "bb"], at: 0)
+        _ = work(fixture, store, at: 0)
         func asksToSweep(at time: Int64) -> Bool {
-            if case .sweep = bench.state.diskStep(at: instant(time)) { true } else { false }
+            if case .sweep = fixture.state.diskStep(at: instant(time)) { true } else { false }
         }
-        _ = sweep(bench, at: 0)
+        _ = sweep(fixture, at: 0)
         #expect(asksToSweep(at: 0))
-        _ = sweep(bench, at: 1)
-        #expect(bench.perform(.rowsSwept(SpoolSwept()), at: 1).isEmpty)
+        _ = sweep(fixture, at: 1)
+        #expect(fixture.perform(.rowsSwept(SpoolSwept()), at: 1).isEmpty)
         #expect(asksToSweep(at: 1))
     }
 
     @Test("that is cut off by the end of the lane is reported as such")
     func cutOff() {
         let store = MemoryStore()
-        let bench = Bench(durable(), contents: store.contents, check: subjects.check)
-        bench.take(["a"], at: 0)
+        let fixture = StateFixture(durable(), contents: store.contents, check: subjects.check)
+        fixture.take(["a"], at: 0)
         subjects.withdraw(1)
         nonisolated(unsafe) var told: Swept?
-        _ = bench.perform(.sweep { told = $0 })
-        for case .swept(let swept, let done) in bench.perform(.storeClosed) { for done in done { done(swept) } }
+        _ = fixture.perform(.sweep { told = $0 })
+        for case .swept(let swept, let done) in fixture.perform(.storeClosed) { for done in done { done(swept) } }
         #expect(told?.isCut == true)
     }
 }

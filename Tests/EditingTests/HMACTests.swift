@@ -62,11 +62,11 @@ import Testing
                 $0.providers = [i]
             }
         }
-        let bench = Bench(plan)
-        bench.take(#"{"userId":"a"}"#)
-        bench.take(#"{"userId":"b"}"#)
-        #expect(bench.lines(0) == [expected("a"), expected("b")])
-        #expect(bench.lines(1) == bench.lines(0))
-        #expect(bench.lines(2)[0] == #"{"userId":"\#(referenceHMAC(Array("other".utf8), Array("a".utf8)))"}"#)
+        let fixture = JudgeFixture(plan)
+        fixture.take(#"{"userId":"a"}"#)
+        fixture.take(#"{"userId":"b"}"#)
+        #expect(fixture.lines(0) == [expected("a"), expected("b")])
+        #expect(fixture.lines(1) == fixture.lines(0))
+        #expect(fixture.lines(2)[0] == #"{"userId":"\#(referenceHMAC(Array("other".utf8), Array("a".utf8)))"}"#)
     }
 }

@@ -35,17 +35,17 @@ import Testing
                 for i in plan.routes.indices { plan.routes[i].consent = ConsentDemand(level: 0) }
                 if seed % 2 == 1 { cut = [] }
             }
-            let bench = Bench(plan)
+            let fixture = JudgeFixture(plan)
             var events: [String] = []
             for _ in 0..<12 { events.append(generator.space() + generator.object(2) + generator.space()) }
-            for event in events where !bench.take(event) { Issue.record("refused: \(event)") }
+            for event in events where !fixture.take(event) { Issue.record("refused: \(event)") }
 
             for (i, event) in events.enumerated() {
                 for provider in 0..<4 {
                     let route = plan.routes[min(provider, 2)]
                     let model = ModelParser.parse(event)
                     model.apply([DropStep(cut)] + route.transforms, secrets: ["secret", "other"], isSpaced: isSpaced)
-                    let line = bench.lines(provider)[i]
+                    let line = fixture.lines(provider)[i]
                     let difference =
                         isSpaced ? model.difference(ModelParser.parse(line)) : line == model.text ? nil : "instead of \(model.text)"
                     if let difference {
@@ -67,15 +67,15 @@ import Testing
                 transforms.append(generator.step())
             }
             if generator.chance(2) { transforms += generator.transforms() }
-            let bench = Bench(plan(route { $0.transforms = transforms }))
+            let fixture = JudgeFixture(plan(route { $0.transforms = transforms }))
             var events: [String] = []
             for _ in 0..<12 { events.append(generator.space() + generator.object(2) + generator.space()) }
-            for event in events where !bench.take(event) { Issue.record("refused: \(event)") }
-            guard bench.lines().count == events.count else {
+            for event in events where !fixture.take(event) { Issue.record("refused: \(event)") }
+            guard fixture.lines().count == events.count else {
                 Issue.record("seed \(seed): held back, by \(transforms)")
                 return
             }
-            for (event, line) in zip(events, bench.lines()) {
+            for (event, line) in zip(events, fixture.lines()) {
                 let model = ModelParser.parse(event)
                 model.apply(transforms, secrets: ["secret", "other"], isSpaced: isSpaced)
                 let difference =

@@ -13,9 +13,9 @@ import Testing
         let step = try #require(declaration.read(declaration.example.settings), "the settings are invalid")
         var plan = plan(route { $0.transforms = [step] })
         plan.keys = [Key(name: "ids", secret: Secret(Array("an example's key of some length".utf8)))]
-        let bench = Bench(plan)
-        #expect(bench.take(declaration.example.event))
-        #expect(bench.lines().first == declaration.example.result)
+        let fixture = JudgeFixture(plan)
+        #expect(fixture.take(declaration.example.event))
+        #expect(fixture.lines().first == declaration.example.result)
     }
 
     @Test("each sample of each operation gives valid settings", arguments: StepDeclaration.all.map(\.name))

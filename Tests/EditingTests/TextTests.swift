@@ -14,7 +14,7 @@ import Testing
     private let everything = ScrubStep()
 
     @Test func `text is scrubbed after the previous steps, in the route's own copy`() {
-        let bench = Bench(
+        let fixture = JudgeFixture(
             plan(
                 providers: 3,
                 route {
@@ -22,9 +22,9 @@ import Testing
                     $0.providers = [0, 2]
                 },
                 route { $0.providers = [1] }))
-        #expect(bench.take(#"{"a":"bob@x.org","c":"::2"}"#))
-        for lane in [0, 2] { #expect(bench.lines(lane) == [#"{"a":"[email]","b":"[ip]"}"#]) }
-        #expect(bench.lines(1) == [#"{"a":"bob@x.org","c":"::2"}"#])
+        #expect(fixture.take(#"{"a":"bob@x.org","c":"::2"}"#))
+        for lane in [0, 2] { #expect(fixture.lines(lane) == [#"{"a":"[email]","b":"[ip]"}"#]) }
+        #expect(fixture.lines(1) == [#"{"a":"bob@x.org","c":"::2"}"#])
     }
 
     @Test func `each step works on the result of the previous one`() throws {
@@ -40,30 +40,30 @@ import Testing
     }
 
     @Test func `the id is found at its new position`() throws {
-        let bench = Bench(plan(route { $0.transforms = [everything] }), locatesMessageIDs: true)
-        #expect(bench.take(#"{"a":"bob@example.com","messageId":"4111111111111111"}"#))
-        try #require(!bench.parcels[0].entries.isEmpty)
-        let entry = bench.parcels[0].entries[0]
-        let line = Array(bench.lines()[0].utf8)
+        let fixture = JudgeFixture(plan(route { $0.transforms = [everything] }), locatesMessageIDs: true)
+        #expect(fixture.take(#"{"a":"bob@example.com","messageId":"4111111111111111"}"#))
+        try #require(!fixture.parcels[0].entries.isEmpty)
+        let entry = fixture.parcels[0].entries[0]
+        let line = Array(fixture.lines()[0].utf8)
         let start = Int(entry.messageIDOffset)
         #expect(String(decoding: line[start..<start + Int(entry.messageIDCount)], as: UTF8.self) == "4111111111111111")
     }
 
     @Test func `a route withholds an event that it rejects, and other routes deliver it`() {
         let rejecting = ScrubStep(Scrub(action: .reject))
-        let bench = Bench(plan(providers: 2, route { $0.transforms = [rejecting] }, route { $0.providers = [1] }))
-        #expect(bench.verdicts(#"{"a":"::1"}"#) == [.withheld, .admitted])
-        #expect(bench.take(#"{"a":"::1"}"#))
-        #expect(bench.lines().isEmpty && bench.lines(1) == [#"{"a":"::1"}"#])
-        #expect(bench.verdicts(#"{"a":"x"}"#) == [.admitted, .admitted])
+        let fixture = JudgeFixture(plan(providers: 2, route { $0.transforms = [rejecting] }, route { $0.providers = [1] }))
+        #expect(fixture.verdicts(#"{"a":"::1"}"#) == [.withheld, .admitted])
+        #expect(fixture.take(#"{"a":"::1"}"#))
+        #expect(fixture.lines().isEmpty && fixture.lines(1) == [#"{"a":"::1"}"#])
+        #expect(fixture.verdicts(#"{"a":"x"}"#) == [.admitted, .admitted])
     }
 
     @Test func `many events go through one worker`() {
-        let bench = Bench(plan(route { $0.transforms = [everything] }))
+        let fixture = JudgeFixture(plan(route { $0.transforms = [everything] }))
         for n in 0..<50 {
             let filler = String(repeating: "x", count: n * 20)
-            #expect(bench.take(#"{"a":"\#(filler) bob@x.org"}"#))
-            #expect(bench.lines().last == #"{"a":"\#(filler) [email]"}"#)
+            #expect(fixture.take(#"{"a":"\#(filler) bob@x.org"}"#))
+            #expect(fixture.lines().last == #"{"a":"\#(filler) [email]"}"#)
         }
     }
 }

@@ -31,7 +31,7 @@ final class TestRouter {
         _ arguments: [String] = [], environment: [String: String] = [:], input: FileHandle? = nil, output: FileHandle? = nil,
         executable: String = Run.executable
     ) throws -> Run {
-        try Run(self, arguments, environment, input, output, executable)
+        try Run(self, arguments, environment: environment, input: input, output: output, executable: executable)
     }
 
     /// Runs the router on this input until it ends.
@@ -79,8 +79,8 @@ final class Run: @unchecked Sendable {
     }()
 
     fileprivate init(
-        _ router: TestRouter, _ arguments: [String], _ environment: [String: String], _ input: FileHandle?, _ output: FileHandle?,
-        _ executable: String
+        _ router: TestRouter, _ arguments: [String], environment: [String: String], input: FileHandle?, output: FileHandle?,
+        executable: String
     ) throws {
         self.router = router
         Glibc.signal(SIGPIPE, SIG_IGN)

@@ -5,7 +5,7 @@ import Glibc
 import Testing
 
 /// A router that listens at a port that the system chooses.
-final class Post: Sendable {
+final class ListeningRouter: Sendable {
     let run: Run
     let port: UInt16
 
@@ -77,7 +77,7 @@ struct ListeningTests {
     @Test("accepts the good events of a request, rejects only the bad one, and reports its position")
     func badEvent() throws {
         let router = try TestRouter(routes: routes(console))
-        let post = try Post(router)
+        let post = try ListeningRouter(router)
         let answer = try post.send("{\"n\":1}\n{\"n\":}\n{\"n\":3}\n", path: "/v1/events?results=each")
         #expect(answer.status == 200)
         #expect(
@@ -93,7 +93,7 @@ struct ListeningTests {
     @Test("listens with --http and the smallest configuration, and does not read standard input")
     func smallest() throws {
         let router = try TestRouter(routes: passThrough)
-        let post = try Post(router, ["run", "--http", "127.0.0.1:0"])
+        let post = try ListeningRouter(router, ["run", "--http", "127.0.0.1:0"])
         #expect(try post.send("{\"n\":1}").status == 200)
         #expect(post.run.outputLines(1) == [#"{"n":1}"#])
         #expect(post.finish().code == 0)
@@ -120,7 +120,7 @@ struct ListeningTests {
         let secrets = ["WEB": "web-secret-000001", "OPS": "ops-secret-000001"]
         let check = try router.run(["check"], environment: secrets)
         #expect(check.text.contains("keys web (to web), ops"), "\(check.text)")
-        let post = try Post(router, ["run", "--stats", "json"], environment: secrets)
+        let post = try ListeningRouter(router, ["run", "--stats", "json"], environment: secrets)
         #expect(try post.send("{\"n\":1}", headers: ["Authorization: Bearer \(secrets["WEB"]!)"]).status == 200)
         #expect(try post.send("{\"n\":2}", headers: ["Authorization: Bearer \(secrets["OPS"]!)"]).status == 200)
         #expect(post.run.outputLines(2) == [#"{"n":1}"#, #"{"n":2}"#])
@@ -133,7 +133,7 @@ struct ListeningTests {
     func both() throws {
         let router = try TestRouter(
             routes: routes(console, sources: #""http": { "plugin": "http", "listen": "127.0.0.1:0" }, "in": { "plugin": "stdin" }"#))
-        let post = try Post(router)
+        let post = try ListeningRouter(router)
         post.run.send("{\"n\":1}\nbad\n")
         #expect(post.run.outputLines(1) == [#"{"n":1}"#])
         post.run.endInput()
@@ -148,14 +148,14 @@ struct ListeningTests {
     func killed() throws {
         let router = try TestRouter(
             routes: routes(#""plugin": "http", "url": "http://127.0.0.1:9", "delivery": { "queue": { "disk": "10MB" } }"#))
-        let post = try Post(router)
+        let post = try ListeningRouter(router)
         for number in 1...20 { #expect(try post.send("{\"messageId\":\"m\(number)\"}").status == 200) }
         post.run.signal(SIGKILL)
         post.run.process.waitUntilExit()
         try router.write(
             routes(console.replacingOccurrences(of: "\"delivery\": {", with: "\"delivery\": { \"queue\": { \"disk\": \"10MB\" },")),
             to: "routes.json")
-        let next = try Post(router)
+        let next = try ListeningRouter(router)
         #expect(next.run.outputLines(20) == (1...20).map { "{\"messageId\":\"m\($0)\"}" })
         #expect(next.finish().code == 0)
     }
@@ -166,7 +166,7 @@ struct ListeningTests {
             routes: routes(
                 #""plugin": "http", "url": "http://127.0.0.1:9", "delivery": { "queue": { "memory": "2KB" }, "batch": { "bytes": "1KB" }, "retry": { "first": "1m" } }"#
             ))
-        let post = try Post(router, ["run", "--workers", "1", "--stats", "json"])
+        let post = try ListeningRouter(router, ["run", "--workers", "1", "--stats", "json"])
         let event = "{\"pad\":\"" + String(repeating: "x", count: 900) + "\"}"
         // The requests that fill the lane are answered. The worker keeps the next one until the lane has space.
         for _ in 0..<2 { #expect(try post.send(event).status == 200) }
@@ -187,7 +187,7 @@ struct ListeningTests {
     @Test("names an address that another process uses, and ends with 69")
     func taken() throws {
         let router = try TestRouter(routes: routes(console))
-        let post = try Post(router)
+        let post = try ListeningRouter(router)
         let other = try TestRouter(routes: passThrough)
         let result = try other.run(["run", "--http", "127.0.0.1:\(post.port)"])
         #expect(result.code == 69)
@@ -201,7 +201,7 @@ struct ListeningTests {
     @Test("answers a duplicate once the first of the two is safe")
     func duplicates() throws {
         let router = try TestRouter(routes: routes(console, more: #", "message_id": { "deduplicate": {} }"#))
-        let post = try Post(router)
+        let post = try ListeningRouter(router)
         #expect(try post.send("{\"messageId\":\"a\"}").body == "{\"accepted\":1,\"rejected\":0}\n")
         #expect(try post.send("{\"messageId\":\"a\"}").body == "{\"accepted\":1,\"rejected\":0}\n")
         #expect(try post.send("{\"messageId\":\"b\"}").status == 200)
@@ -212,7 +212,7 @@ struct ListeningTests {
     @Test("survives a lack of descriptors: open connections are served, and others once descriptors are free")
     func descriptors() throws {
         let router = try TestRouter(routes: routes(console))
-        let post = try Post(router)
+        let post = try ListeningRouter(router)
         #expect(try post.send("{\"n\":1}").status == 200)
         let process = post.run.process.processIdentifier
         let highest = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").compactMap { Int($0) }.max() ?? 0
@@ -236,7 +236,7 @@ struct ListeningTests {
     @Test("accepts and repairs the requests of vendor clients, and counts what it rejects")
     func dialects() throws {
         let router = try TestRouter(routes: routes(console))
-        let post = try Post(router, ["run", "--stats", "json"])
+        let post = try ListeningRouter(router, ["run", "--stats", "json"])
         let batch = try post.send(
             #"{"batch":[{"event":"a","receivedAt":"x","n":NaN},{"event":"b","n":},{"event":"c","context":1}],"context":{"l":2}}"#,
             path: "/v1/batch")
@@ -258,7 +258,7 @@ struct ListeningTests {
     @Test("can be reloaded, also with the address from --http")
     func reloaded() throws {
         let router = try TestRouter(routes: passThrough)
-        let post = try Post(router, ["run", "--http", "127.0.0.1:0"])
+        let post = try ListeningRouter(router, ["run", "--http", "127.0.0.1:0"])
         try router.write(
             #"{ "providers": { "out": { "plugin": "console", "format": "ndjson" } }, "routes": [ { "transform": [ { "set": { "v": 2 } } ], "to": ["out"] } ] }"#,
             to: "routes.json")

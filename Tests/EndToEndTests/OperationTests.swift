@@ -30,7 +30,7 @@ struct OperationTests {
                   "providers": { "out": { "plugin": "http", "url": "http://127.0.0.1:9", "delivery": { "queue": { "disk": "10MB" } } } },
                   "routes": [ { "to": ["out"] } ] }
                 """#)
-        let post = try Post(router)
+        let post = try ListeningRouter(router)
         #expect(try post.send("{\"n\":1}\n{\"n\":2}").status == 200)
         // A rename takes everything away at once. Files that were still in place when the router ends would not be lost.
         rename(router.path("state") + file, router.path("elsewhere"))

@@ -30,7 +30,7 @@ extension TestRouter {
     }
 }
 
-extension Post {
+extension ListeningRouter {
     fileprivate func send(_ body: String, as key: String) throws -> Int {
         try send(body, headers: ["Authorization: Bearer \(secrets[key]!)"]).status
     }
@@ -71,7 +71,7 @@ struct StreamConsentTests {
     func keys() throws {
         let router = try TestRouter(routes: routes(web))
         #expect(try router.run(["check"], environment: secrets).text.contains("keys center (may write the ledger), app"))
-        let post = try Post(router, environment: secrets)
+        let post = try ListeningRouter(router, environment: secrets)
         let grant = #"{"type":"consent","userId":"ann","consent":{"level":"standard"}}"#
         #expect(try post.send(grant, as: "APP") == 200)
         #expect(try router.record(of: "ann") == nil)
@@ -102,7 +102,7 @@ struct StreamConsentTests {
     func killed() throws {
         let router = try TestRouter(routes: routes(web))
         for round in 0..<5 {
-            let post = try Post(router, environment: secrets)
+            let post = try ListeningRouter(router, environment: secrets)
             #expect(try post.send(#"{"type":"consent","userId":"u\#(round)","consent":{"level":"essential"}}"#, as: "CENTER") == 200)
             #expect(try post.send(#"{"type":"consent","userId":"u\#(round)","consent":{"withdrawn":true}}"#, as: "APP") == 200)
             #expect(try post.send(#"{"type":"consent","userId":"v\#(round)","consent":{"withdrawn":true}}"#, as: "CENTER") == 200)

@@ -33,18 +33,18 @@ import Testing
 
     @Test("a lead byte and two more bytes are a sequence exactly if Unicode says so") func threeBytes() {
         var wrong = 0
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 8) { room in
-            room.initialize(repeating: UInt8(ascii: "\n"))
-            let p = Bytes(room.baseAddress!)
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 8) { buffer in
+            buffer.initialize(repeating: UInt8(ascii: "\n"))
+            let p = Bytes(buffer.baseAddress!)
             for a in 0x80...0xef {
                 for b in 0...255 {
-                    room[0] = UInt8(a)
-                    room[1] = UInt8(b)
+                    buffer[0] = UInt8(a)
+                    buffer[1] = UInt8(b)
                     let isPair = a < 0xe0 && a >= 0xc2 && (0x80...0xbf).contains(b)
                     // The condition on the third byte is the same for all sequences with these two bytes.
                     let second = (0x80...0xbf).contains(b) && (a != 0xe0 || b >= 0xa0) && (a != 0xed || b < 0xa0)
                     for c in 0...255 {
-                        room[2] = UInt8(c)
+                        buffer[2] = UInt8(c)
                         let expected = isPair ? 2 : a >= 0xe0 && second && (0x80...0xbf).contains(c) ? 3 : 0
                         if utf8Length(p) != expected { wrong += 1 }
                     }
@@ -57,13 +57,13 @@ import Testing
     @Test("four bytes at the edges of their ranges are a sequence exactly if Unicode says so") func fourBytes() {
         let edge: [UInt8] = [0x20, 0x22, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc2, 0xe0, 0xed, 0xf0, 0xff]
         var wrong = 0
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 8) { room in
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 8) { buffer in
             for a in UInt8(0xf0)...0xff {
                 for b in UInt8(0)...0xff {
                     for c in edge {
                         for d in edge {
-                            _ = room.initialize(from: [a, b, c, d, 10, 10, 10, 10])
-                            if (utf8Length(Bytes(room.baseAddress!)) == 4) != StringTests.isWellFormed([a, b, c, d]) { wrong += 1 }
+                            _ = buffer.initialize(from: [a, b, c, d, 10, 10, 10, 10])
+                            if (utf8Length(Bytes(buffer.baseAddress!)) == 4) != StringTests.isWellFormed([a, b, c, d]) { wrong += 1 }
                         }
                     }
                 }

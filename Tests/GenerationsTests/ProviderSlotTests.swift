@@ -23,7 +23,7 @@ private final class Log: Sendable {
 }
 
 /// A provider that answers when the test says so.
-private final class Puppet: Provider, @unchecked Sendable {
+private final class ControlledProvider: Provider, @unchecked Sendable {
     private struct State {
         var held: [@Sendable (BatchOutcome) -> Void] = []
         var left: (@Sendable (Answer) -> Void)?
@@ -67,7 +67,7 @@ struct ProviderSlotTests {
     @Test("ends what the old provider does, flushes it and closes it before it calls the new one")
     func inTurn() {
         let log = Log()
-        let old = Puppet("old", log, isHolding: true)
+        let old = ControlledProvider("old", log, isHolding: true)
         // A thread that waits for its turn looks at the clock.
         let looks = Monitor(0)
         let clock = Clock(
@@ -79,7 +79,7 @@ struct ProviderSlotTests {
         let slot = ProviderSlot(old, clock: clock)
         let outcomes = Monitor<[BatchOutcome]>([])
         slot.deliver(batch, attempt: 1) { outcome in outcomes.withLock { $0.append(outcome) } }
-        slot.change(to: Puppet("new", log), within: .seconds(1000))
+        slot.change(to: ControlledProvider("new", log), within: .seconds(1000))
         looks.wait(while: { $0 < 2 })
         Foundation.Thread.detachNewThread {
             slot.deliver(batch, attempt: 1) { outcome in
@@ -98,7 +98,7 @@ struct ProviderSlotTests {
     @Test("lets the old plan hand over a block that it judged, even if another plan has come meanwhile")
     func oneGeneration() throws {
         let log = Log()
-        let out = Puppet("out", log, isHolding: true)
+        let out = ControlledProvider("out", log, isHolding: true)
         var ends: [Int32] = [0, 0]
         #expect(pipe(&ends) == 0)
         func plan(_ route: String) -> Plan {
@@ -148,9 +148,9 @@ struct ProviderSlotTests {
     @Test("waits for an old provider only until the grace period is over")
     func grace() {
         let log = Log()
-        let slot = ProviderSlot(Puppet("old", log, isHolding: true), clock: .system)
+        let slot = ProviderSlot(ControlledProvider("old", log, isHolding: true), clock: .system)
         slot.deliver(batch, attempt: 1) { _ in }
-        slot.change(to: Puppet("new", log), within: .zero)
+        slot.change(to: ControlledProvider("new", log), within: .zero)
         slot.deliver(batch, attempt: 1) { _ in }
         log.wait(for: "old close")
         #expect(log.all.contains("new deliver"))
@@ -160,13 +160,13 @@ struct ProviderSlotTests {
     @Test("does not end the lane if the old provider reports that its destination is gone: the new one gets the batch")
     func goneWhileLeaving() {
         let log = Log()
-        let old = Puppet("old", log, isHolding: true)
+        let old = ControlledProvider("old", log, isHolding: true)
         let slot = ProviderSlot(old, clock: .system)
         let left = Monitor(0)
         slot.onClosed { _ in left.withLock { $0 += 1 } }
         let outcomes = Monitor<[BatchOutcome]>([])
         slot.deliver(batch, attempt: 1) { outcome in outcomes.withLock { $0.append(outcome) } }
-        let new = Puppet("new", log)
+        let new = ControlledProvider("new", log)
         slot.change(to: new, within: .seconds(1000))
         old.answer(.closed(Answer("gone")))
         old.leave()
@@ -182,11 +182,11 @@ struct ProviderSlotTests {
     @Test("lets only the last of several successors take over, and closes all others")
     func severalChanges() {
         let log = Log()
-        let old = Puppet("old", log, isHolding: true)
+        let old = ControlledProvider("old", log, isHolding: true)
         let slot = ProviderSlot(old, clock: .system)
         slot.deliver(batch, attempt: 1) { _ in }
-        slot.change(to: Puppet("second", log), within: .seconds(1000))
-        slot.change(to: Puppet("third", log), within: .seconds(1000))
+        slot.change(to: ControlledProvider("second", log), within: .seconds(1000))
+        slot.change(to: ControlledProvider("third", log), within: .seconds(1000))
         log.wait(for: "second close")
         old.answer(.delivered)
         slot.deliver(batch, attempt: 1) { _ in }
@@ -197,12 +197,12 @@ struct ProviderSlotTests {
     @Test("closes both providers if its lane ends during a change")
     func closedMeanwhile() {
         let log = Log()
-        let slot = ProviderSlot(Puppet("old", log, isHolding: true), clock: .system)
+        let slot = ProviderSlot(ControlledProvider("old", log, isHolding: true), clock: .system)
         slot.deliver(batch, attempt: 1) { _ in }
-        slot.change(to: Puppet("new", log), within: .seconds(1000))
+        slot.change(to: ControlledProvider("new", log), within: .seconds(1000))
         slot.close()
         #expect(log.all.contains("old close") && log.all.contains("new close"))
-        let late = Puppet("late", log)
+        let late = ControlledProvider("late", log)
         slot.change(to: late, within: .zero)
         #expect(log.all.last == "late close")
     }

@@ -83,8 +83,8 @@ final class Instance: @unchecked Sendable {
     /// Makes an instance with long timeouts unless `more` sets them. Under a sanitizer, and beside all other tests, an answer can take very
     /// long.
     convenience init(url: String, _ more: String = "") throws {
-        let patience = more.contains("\"timeout\"") ? "" : #", "timeout": {"connect": 600000, "total": 600000}"#
-        try self.init("{\"url\": \"\(url)\"\(patience)\(more.isEmpty ? "" : ", " + more)}")
+        let timeout = more.contains("\"timeout\"") ? "" : #", "timeout": {"connect": 600000, "total": 600000}"#
+        try self.init("{\"url\": \"\(url)\"\(timeout)\(more.isEmpty ? "" : ", " + more)}")
     }
 
     deinit {

@@ -14,16 +14,16 @@ private func row(_ id: Int64, _ subjects: UInt64..., bytes: Int = 10, at arrival
     return row
 }
 
-private func heldIndex(_ change: (inout HoldPlan) -> Void = { _ in }) -> Keeper {
+private func heldIndex(_ change: (inout HoldPlan) -> Void = { _ in }) -> IndexBox {
     var plan = HoldPlan()
     plan.time = .seconds(100)
     change(&plan)
-    return Keeper(HeldIndex(plan))
+    return IndexBox(HeldIndex(plan))
 }
 
 /// Owns the index, so that `#expect` can call the functions that change it.
 @dynamicMemberLookup
-private final class Keeper {
+private final class IndexBox {
     var heldIndex: HeldIndex
     init(_ heldIndex: HeldIndex) { self.heldIndex = heldIndex }
 

@@ -70,74 +70,74 @@ struct FilePlacesTests {
 
     @Test("a damaged file is reported and set aside, its valid places are used, and other files are read from the beginning")
     func setAside() throws {
-        let stand = Stand()
-        stand.add("1\n")
-        stand.add("2\n", to: "b.ndjson")
-        stand.step()
-        stand.follower.finish()
-        let text = try #require(contents(stand.path("places")))
+        let fixture = FollowerFixture()
+        fixture.add("1\n")
+        fixture.add("2\n", to: "b.ndjson")
+        fixture.step()
+        fixture.follower.finish()
+        let text = try #require(contents(fixture.path("places")))
         let lines = text.split(separator: "\n")
         // This is the line of one file. Its checksum is changed.
         let line = lines[1]
         let wrong = line.dropLast() + (line.last == "0" ? "1" : "0")
         let damaged = text.replacingLine(String(line), with: String(wrong))
-        stand.rewrite(Array(damaged.utf8), "places")
-        stand.restart()
-        stand.step()
-        #expect(stand.sink.taken.count == 3)
-        let path = stand.path("places")
+        fixture.rewrite(Array(damaged.utf8), "places")
+        fixture.restart()
+        fixture.step()
+        #expect(fixture.sink.taken.count == 3)
+        let path = fixture.path("places")
         #expect(
-            stand.heard == [
+            fixture.reported == [
                 "\(path): is damaged: 1 of 2 places lost, and files without a place are read from their beginning;"
                     + " it is kept as \(path).damaged-7"
             ])
         #expect(contents(path + ".damaged-7") == damaged)
-        stand.follower.finish()
-        stand.restart()
-        stand.step()
-        #expect(stand.sink.taken.count == 3 && stand.heard.count == 1)
+        fixture.follower.finish()
+        fixture.restart()
+        fixture.step()
+        #expect(fixture.sink.taken.count == 3 && fixture.reported.count == 1)
     }
 
     @Test("a file of a newer version is refused and left untouched")
     func newer() {
-        let stand = Stand()
+        let fixture = FollowerFixture()
         let text = String(decoding: PlacesFormat.sealed("switchyard places 3"), as: UTF8.self) + "what nobody knows yet\n"
-        stand.rewrite(Array(text.utf8), "places")
+        fixture.rewrite(Array(text.utf8), "places")
         var words = ""
-        do throws(FilePlacesFault) { _ = try stand.make(stand.path("places")) } catch { words = error.message }
+        do throws(FilePlacesFault) { _ = try fixture.make(fixture.path("places")) } catch { words = error.message }
         #expect(
-            words == "\(stand.path("places")): is of version 3, this program knows 2; run the newer program, or move the file away,"
+            words == "\(fixture.path("places")): is of version 3, this program knows 2; run the newer program, or move the file away,"
                 + " and files are read from their beginning")
-        #expect(contents(stand.path("places")) == text && stand.names == ["places"])
+        #expect(contents(fixture.path("places")) == text && fixture.names == ["places"])
     }
 
     @Test("a file that cannot be read is refused, and not treated as an empty one")
     func unreadable() {
-        let stand = Stand()
-        mkdir(stand.path("places"), 0o700)
-        defer { rmdir(stand.path("places")) }
+        let fixture = FollowerFixture()
+        mkdir(fixture.path("places"), 0o700)
+        defer { rmdir(fixture.path("places")) }
         var words = ""
-        do throws(FilePlacesFault) { _ = try stand.make(stand.path("places")) } catch { words = error.message }
-        #expect(words == "\(stand.path("places")): the places of followed files cannot be read: Is a directory")
+        do throws(FilePlacesFault) { _ = try fixture.make(fixture.path("places")) } catch { words = error.message }
+        #expect(words == "\(fixture.path("places")): the places of followed files cannot be read: Is a directory")
     }
 
     @Test("the places of version 1 are used unchecked, which is reported, and are written with checksums from then on")
     func old() throws {
-        let stand = Stand()
-        stand.add("1\n")
-        stand.add("2\n", to: "b.ndjson")
-        let number = open(stand.path("a.ndjson"), O_RDONLY)
+        let fixture = FollowerFixture()
+        fixture.add("1\n")
+        fixture.add("2\n", to: "b.ndjson")
+        let number = open(fixture.path("a.ndjson"), O_RDONLY)
         let mark = try FileMark(number, upTo: 2)
         close(number)
-        stand.rewrite(Array("switchyard places 1\n\(mark.device) \(mark.number) 2 \(mark.hash) 2 0\n".utf8), "places")
-        stand.step()
-        #expect(stand.sink.taken == ["2"])
-        #expect(stand.heard == ["\(stand.path("places")): is of version 1, without checksums; its places are taken as they are"])
-        stand.follower.finish()
-        #expect(contents(stand.path("places"))?.hasPrefix("switchyard places 2 ") == true)
-        stand.restart()
-        stand.step()
-        #expect(stand.sink.taken == ["2"] && stand.heard.count == 1)
+        fixture.rewrite(Array("switchyard places 1\n\(mark.device) \(mark.number) 2 \(mark.hash) 2 0\n".utf8), "places")
+        fixture.step()
+        #expect(fixture.sink.taken == ["2"])
+        #expect(fixture.reported == ["\(fixture.path("places")): is of version 1, without checksums; its places are taken as they are"])
+        fixture.follower.finish()
+        #expect(contents(fixture.path("places"))?.hasPrefix("switchyard places 2 ") == true)
+        fixture.restart()
+        fixture.step()
+        #expect(fixture.sink.taken == ["2"] && fixture.reported.count == 1)
     }
 
     private func contents(_ path: String) -> String? {

@@ -2,6 +2,7 @@
 
 import Events
 import Platform
+import TestSupport
 import Testing
 
 @testable import Ingest
@@ -21,12 +22,6 @@ private final class Log: Sendable {
     }
     var entries: [String] { all.withLock { $0 } }
     func wait(for count: Int) { all.wait { $0.count < count } }
-}
-
-private final class HandClock: Sendable {
-    private let time = Monitor(Int64(1_000_000_000))
-    var clock: Clock { Clock(now: { Instant(nanoseconds: self.time.withLock { $0 }) }, wall: { self.time.withLock { $0 } }) }
-    func advance(_ duration: Duration) { time.withLock { $0 += duration.nanoseconds } }
 }
 
 @Suite("An inbox")
@@ -149,8 +144,8 @@ struct InboxTests {
     }
 
     @Test("gives back submissions that no worker took in time, and keeps put lines and later submissions")
-    func patience() {
-        let time = HandClock()
+    func timeout() {
+        let time = ManualClock()
         let inbox = Inbox(clock: time.clock)
         let log = Log()
         inbox.put(buffer("0\n"), source: 0)
@@ -168,7 +163,7 @@ struct InboxTests {
     @Test("watches waiting submissions on its own, and stops after the closing")
     func watch() {
         var limits = Inbox.Limits()
-        limits.patience = .milliseconds(1)
+        limits.timeout = .milliseconds(1)
         let inbox = Inbox(limits: limits)
         let log = Log()
         let ended = Log()

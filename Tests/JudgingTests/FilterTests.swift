@@ -120,10 +120,10 @@ import Testing
 
     @Test("a duplicate member makes the event invalid only if some rule names it")
     func duplicates() {
-        let bench = Bench(plan(route { $0.match = [MatchPlan(path: path("m"), anyOf: [.null])] }))
-        #expect(!bench.take(#"{"m":null,"m":null}"#))
-        #expect(bench.take(#"{"m":null,"event":1,"event":2,"messageId":1,"messageId":2,"context":1,"context":2}"#))
-        #expect(bench.lines().count == 1)
+        let fixture = JudgeFixture(plan(route { $0.match = [MatchPlan(path: path("m"), anyOf: [.null])] }))
+        #expect(!fixture.take(#"{"m":null,"m":null}"#))
+        #expect(fixture.take(#"{"m":null,"event":1,"event":2,"messageId":1,"messageId":2,"context":1,"context":2}"#))
+        #expect(fixture.lines().count == 1)
     }
 }
 
@@ -156,7 +156,7 @@ import Testing
 
     @Test("not is checked after events and match, and before where")
     func order() {
-        let bench = Bench(
+        let fixture = JudgeFixture(
             plan(
                 route {
                     $0.events = [Glob("a*")]
@@ -164,11 +164,11 @@ import Testing
                     $0.not = ExclusionPlan(events: [Glob("*z")])
                     $0.condition = try! Expression.condition("has(this.userId)")
                 }))
-        #expect(bench.verdicts(#"{"event":"bz","n":2}"#) == [.filtered(.events)])
-        #expect(bench.verdicts(#"{"event":"az","n":2}"#) == [.filtered(.match)])
-        #expect(bench.verdicts(#"{"event":"az","n":1}"#) == [.filtered(.not)])
-        #expect(bench.verdicts(#"{"event":"ay","n":1}"#) == [.filtered(.where)])
-        #expect(bench.verdicts(#"{"event":"ay","n":1,"userId":"u"}"#) == [.admitted])
+        #expect(fixture.verdicts(#"{"event":"bz","n":2}"#) == [.filtered(.events)])
+        #expect(fixture.verdicts(#"{"event":"az","n":2}"#) == [.filtered(.match)])
+        #expect(fixture.verdicts(#"{"event":"az","n":1}"#) == [.filtered(.not)])
+        #expect(fixture.verdicts(#"{"event":"ay","n":1}"#) == [.filtered(.where)])
+        #expect(fixture.verdicts(#"{"event":"ay","n":1,"userId":"u"}"#) == [.admitted])
     }
 }
 
@@ -182,11 +182,11 @@ import Testing
 
     @Test("a route with else takes what no earlier route took, whatever later routes do")
     func rest() {
-        let bench = Bench(plan(route { $0.events = [Glob("a*")] }, rest(), route { $0.events = [Glob("b*")] }))
-        #expect(bench.verdicts(#"{"event":"a"}"#) == [.admitted, .filtered(.else), .filtered(.events)])
-        #expect(bench.verdicts(#"{"event":"b"}"#) == [.filtered(.events), .admitted, .admitted])
-        #expect(bench.verdicts("{}") == [.filtered(.events), .admitted, .filtered(.events)])
-        #expect(bench.verdicts(#"{"event":"a"}"#)[1] == .filtered(.else), "the routes that took an event do not count for the next one")
+        let fixture = JudgeFixture(plan(route { $0.events = [Glob("a*")] }, rest(), route { $0.events = [Glob("b*")] }))
+        #expect(fixture.verdicts(#"{"event":"a"}"#) == [.admitted, .filtered(.else), .filtered(.events)])
+        #expect(fixture.verdicts(#"{"event":"b"}"#) == [.filtered(.events), .admitted, .admitted])
+        #expect(fixture.verdicts("{}") == [.filtered(.events), .admitted, .filtered(.events)])
+        #expect(fixture.verdicts(#"{"event":"a"}"#)[1] == .filtered(.else), "the routes that took an event do not count for the next one")
     }
 
     @Test("an event that is sampled out or denied was taken all the same")
@@ -203,10 +203,10 @@ import Testing
         plan.consent = ConsentPlan()
         plan.consent?.levels = [.init(name: "none", purposes: nil), .init(name: "all", purposes: nil)]
         plan.routes[0].consent = ConsentDemand(level: 0)
-        let bench = Bench(plan)
-        #expect(bench.verdicts(#"{"event":"a"}"#) == [.sampledOut, .filtered(.events), .filtered(.else)])
-        #expect(bench.verdicts(#"{"event":"b"}"#) == [.filtered(.events), .denied(.unknown), .filtered(.else)])
-        #expect(bench.verdicts(#"{"event":"c"}"#) == [.filtered(.events), .filtered(.events), .admitted])
+        let fixture = JudgeFixture(plan)
+        #expect(fixture.verdicts(#"{"event":"a"}"#) == [.sampledOut, .filtered(.events), .filtered(.else)])
+        #expect(fixture.verdicts(#"{"event":"b"}"#) == [.filtered(.events), .denied(.unknown), .filtered(.else)])
+        #expect(fixture.verdicts(#"{"event":"c"}"#) == [.filtered(.events), .filtered(.events), .admitted])
     }
 
     @Test("an event with a key takes only the routes of its key, and a route with else takes it if none of them did")
@@ -219,15 +219,15 @@ import Testing
             AccessKey(name: "rest", secrets: [], routes: ["c"]),
         ]
         plan.namedSources = [source]
-        let bench = Bench(plan)
+        let fixture = JudgeFixture(plan)
         func judge(_ key: Int) -> [Int] {
-            bench.tally.removeAll()
-            bench.take(#"{"event":"e"}"#, key: key)
+            fixture.tally.removeAll()
+            fixture.take(#"{"event":"e"}"#, key: key)
             #expect(
                 (0..<3).allSatisfy {
-                    bench.tally[$0, .admitted] + bench.tally[$0, .filtered(.key)] + bench.tally[$0, .filtered(.else)] == 1
+                    fixture.tally[$0, .admitted] + fixture.tally[$0, .filtered(.key)] + fixture.tally[$0, .filtered(.else)] == 1
                 })
-            return (0..<3).filter { bench.tally[$0, .admitted] == 1 }
+            return (0..<3).filter { fixture.tally[$0, .admitted] == 1 }
         }
         #expect(judge(0) == [0, 1])
         #expect(judge(1) == [0, 1])
@@ -240,11 +240,11 @@ import Testing
         "a route whose expression fails takes nothing; a route with else has its own filter, and takes events before later routes with else"
     )
     func chain() {
-        let bench = Bench(
+        let fixture = JudgeFixture(
             plan(
                 route { $0.condition = try! Expression.condition("n > 5") }, rest { $0.not = ExclusionPlan(events: [Glob("x")]) }, rest()))
-        #expect(bench.verdicts(#"{"event":"a","n":6}"#) == [.admitted, .filtered(.else), .filtered(.else)])
-        #expect(bench.verdicts(#"{"event":"a"}"#) == [.filtered(.whereErrors), .admitted, .filtered(.else)])
-        #expect(bench.verdicts(#"{"event":"x"}"#) == [.filtered(.whereErrors), .filtered(.not), .admitted])
+        #expect(fixture.verdicts(#"{"event":"a","n":6}"#) == [.admitted, .filtered(.else), .filtered(.else)])
+        #expect(fixture.verdicts(#"{"event":"a"}"#) == [.filtered(.whereErrors), .admitted, .filtered(.else)])
+        #expect(fixture.verdicts(#"{"event":"x"}"#) == [.filtered(.whereErrors), .filtered(.not), .admitted])
     }
 }

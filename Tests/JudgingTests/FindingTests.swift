@@ -157,7 +157,7 @@ import Testing
         for seed in Self.seed..<(Self.seed + UInt64(max(rounds(60), Self.events / 120))) {
             var generator = Generator(random: Seeded(state: seed))
             let plan = generator.plan(hasPurposes: hasPurposes)
-            let routing = Bench(plan)
+            let routing = JudgeFixture(plan)
             var now: Int64 = 0
             for _ in 0..<60 {
                 let event = generator.event()
@@ -172,7 +172,9 @@ import Testing
                     fallen.formUnion(own.map(\.verdict))
                     made += lines.count - 1
                     erred += own.reduce(0) { $0 + errors($1) }
-                    guard let contradiction = contradiction(own, index, plan, before, routing.tally) else { continue }
+                    guard let contradiction = contradiction(own, ofRoute: index, in: plan, before: before, after: routing.tally) else {
+                        continue
+                    }
                     Issue.record("seed \(seed), route \(index): \(contradiction)\n\(own)\n\(lines)\n\(route.transforms)")
                     return
                 }
@@ -186,7 +188,7 @@ import Testing
     }
 
     /// Returns what contradicts the findings of a route on an event and on the events emitted for it. Returns nil if nothing does.
-    private func contradiction(_ findings: [Finding], _ index: Int, _ plan: Plan, _ before: Tally, _ after: Tally) -> String? {
+    private func contradiction(_ findings: [Finding], ofRoute index: Int, in plan: Plan, before: Tally, after: Tally) -> String? {
         for verdict in Tally.columns
         where after[index, verdict] - before[index, verdict] != findings.count(where: { $0.verdict == verdict }) {
             return "\(verdict) was counted \(after[index, verdict] - before[index, verdict]) times"
@@ -194,7 +196,8 @@ import Testing
         let errors = findings.reduce(0) { $0 + self.errors($1) }
         if after.transformErrors(route: index) - before.transformErrors(route: index) != errors { return "the errors of the steps differ" }
         for finding in findings {
-            if let contradiction = contradiction(finding, plan.routes[index], plan) ?? contradiction(finding, plan.routes[index].transforms)
+            if let contradiction = contradiction(finding, of: plan.routes[index], in: plan)
+                ?? contradiction(finding, plan.routes[index].transforms)
             {
                 return contradiction
             }
@@ -224,7 +227,7 @@ import Testing
     }
 
     /// Returns what contradicts the finding as the reason for its verdict. Returns nil if nothing does.
-    private func contradiction(_ finding: Finding, _ route: RoutePlan, _ plan: Plan) -> String? {
+    private func contradiction(_ finding: Finding, of route: RoutePlan, in plan: Plan) -> String? {
         if (finding.mismatch != nil) != (finding.verdict == .filtered(.match)) { return "a mismatch that decides nothing" }
         if (finding.takenBy != nil) != (finding.verdict == .filtered(.else)) { return "a route that took it, and decides nothing" }
         if finding.exclusion != nil, finding.verdict != .filtered(.not) { return "a member that excludes it, and decides nothing" }
@@ -236,7 +239,7 @@ import Testing
         }
         if case .filtered = finding.verdict { return finding.gate == nil && finding.sample == nil ? nil : "a stage after the filter" }
         if (finding.gate == nil) != (plan.consent == nil) { return "a gate without consent" }
-        if let gate = finding.gate, let contradiction = contradiction(gate, finding.verdict, route, plan) { return contradiction }
+        if let gate = finding.gate, let contradiction = contradiction(gate, finding.verdict, of: route, in: plan) { return contradiction }
         if finding.verdict.isOfGate { return finding.sample == nil ? nil : "a stage after the gate" }
         guard let sample = route.sample else { return finding.sample == nil ? nil : "a sample that the route does not have" }
         guard let found = finding.sample else { return "no sample" }
@@ -252,7 +255,7 @@ import Testing
         return isPast && found.isWithinLimit ?? (sample.limit == nil) ? nil : "it is in the sample"
     }
 
-    private func contradiction(_ gate: GateFinding, _ verdict: Verdict, _ route: RoutePlan, _ plan: Plan) -> String? {
+    private func contradiction(_ gate: GateFinding, _ verdict: Verdict, of route: RoutePlan, in plan: Plan) -> String? {
         let demanded = route.consent?.level ?? 0
         if gate.demanded < demanded || (gate.demanded > demanded) != (gate.raisedBy != nil) { return "the demand was raised by nothing" }
         let broken = gate.signals.contains { $0.isBroken }
@@ -290,22 +293,22 @@ import Testing
             route {
                 $0.match = [MatchPlan(path: path("a"), anyOf: [.number("1")]), MatchPlan(path: path("b"), anyOf: [.null, .bool(true)])]
             })
-        #expect(Bench(plan).findings(#"{"a":1.0,"b":false}"#)[0].mismatch == 1)
-        #expect(Bench(plan).findings(#"{"a":2,"b":false}"#)[0].mismatch == 0)
-        #expect(Bench(plan).findings(#"{"a":1,"b":null}"#)[0].mismatch == nil)
+        #expect(JudgeFixture(plan).findings(#"{"a":1.0,"b":false}"#)[0].mismatch == 1)
+        #expect(JudgeFixture(plan).findings(#"{"a":2,"b":false}"#)[0].mismatch == 0)
+        #expect(JudgeFixture(plan).findings(#"{"a":1,"b":null}"#)[0].mismatch == nil)
     }
 
     @Test("the route that took an event, and the member that excluded it, are named")
     func takenAndExcluded() {
         let others = ExclusionPlan(
             events: [Glob("x")], match: [MatchPlan(path: path("a"), anyOf: [.number("1")]), MatchPlan(path: path("b"), anyOf: [.null])])
-        let bench = Bench(
+        let fixture = JudgeFixture(
             plan(
                 route { $0.events = [Glob("a")] }, route { $0.not = others }, route { $0.takesRest = true }))
-        #expect(bench.findings(#"{"event":"a"}"#)[2].takenBy == 0)
-        #expect(bench.findings(#"{"event":"b"}"#)[2].takenBy == 1)
-        #expect(bench.findings(#"{"event":"x","b":null}"#)[1].exclusion == nil)
-        #expect(bench.findings(#"{"event":"y","b":null}"#)[1].exclusion == 1)
+        #expect(fixture.findings(#"{"event":"a"}"#)[2].takenBy == 0)
+        #expect(fixture.findings(#"{"event":"b"}"#)[2].takenBy == 1)
+        #expect(fixture.findings(#"{"event":"x","b":null}"#)[1].exclusion == nil)
+        #expect(fixture.findings(#"{"event":"y","b":null}"#)[1].exclusion == 1)
     }
 
     @Test("each member that carries consent is a signal of its own")
@@ -316,7 +319,7 @@ import Testing
         plan.consent = consent
         let event =
             #"{"context":{"gpc":true,"consent":{"level":"all","purposes":["analytics"]},"consentManagement":{"deniedConsentIds":["analytics"]}}}"#
-        let finding = Bench(plan).findings(event)[0]
+        let finding = JudgeFixture(plan).findings(event)[0]
         #expect(finding.verdict == .denied(.purpose))
         #expect(finding.gate?.missing == ["analytics"])
         let signals = finding.gate?.signals ?? []
@@ -332,9 +335,9 @@ import Testing
     @Test("the text that a sample hashed is named")
     func basis() {
         let plan = plan(route { $0.sample = SamplePlan(rate: 0.5, by: path("user")) })
-        let bench = Bench(plan)
-        #expect(bench.findings(#"{"user":"u","messageId":"m"}"#)[0].sample?.basis == .member)
-        #expect(bench.findings(#"{"user":{},"messageId":"m"}"#)[0].sample?.basis == .messageID)
-        #expect(bench.findings(#"{"user":null}"#)[0].sample?.basis == .wholeEvent)
+        let fixture = JudgeFixture(plan)
+        #expect(fixture.findings(#"{"user":"u","messageId":"m"}"#)[0].sample?.basis == .member)
+        #expect(fixture.findings(#"{"user":{},"messageId":"m"}"#)[0].sample?.basis == .messageID)
+        #expect(fixture.findings(#"{"user":null}"#)[0].sample?.basis == .wholeEvent)
     }
 }

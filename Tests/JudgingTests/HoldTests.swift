@@ -27,8 +27,8 @@ private func plan(_ change: (inout Plan) -> Void = { _ in }) -> Plan {
     return plan
 }
 
-extension Bench {
-    /// The events that the bench holds, each as `[routes] event`, with the id that it was given before the event.
+extension JudgeFixture {
+    /// The events that the fixture holds, each as `[routes] event`, with the id that it was given before the event.
     fileprivate var held: [String] {
         (0..<judge.held.count).map { index in
             let body = judge.held.body(index)
@@ -64,39 +64,39 @@ extension Bench {
 
     @Test("an event is held as it came for the routes that demand something, and passes the others")
     func held() {
-        let bench = Bench(plan(), records: ConsentRecords())
-        bench.take(ann, arrival: 5)
-        #expect(bench.held == ["[1, 2] " + ann])
-        #expect(bench.judge.held.arrival(0) == 5 && bench.judge.held.level(0) == 0)
-        #expect(Array(bench.judge.held.subjects(0)) == [SubjectKey(of: Array("ann".utf8), under: Array(0..<16))])
-        #expect(bench.tally[0, .admitted] == 1 && bench.tally[1, .held] == 1 && bench.tally[2, .held] == 1)
-        #expect(bench.tally[3, .filtered(.else)] == 1 && bench.lines() == [ann])
-        bench.judge.forgetHeld()
-        #expect(bench.held == [])
+        let fixture = JudgeFixture(plan(), records: ConsentRecords())
+        fixture.take(ann, arrival: 5)
+        #expect(fixture.held == ["[1, 2] " + ann])
+        #expect(fixture.judge.held.arrival(0) == 5 && fixture.judge.held.level(0) == 0)
+        #expect(Array(fixture.judge.held.subjects(0)) == [SubjectKey(of: Array("ann".utf8), under: Array(0..<16))])
+        #expect(fixture.tally[0, .admitted] == 1 && fixture.tally[1, .held] == 1 && fixture.tally[2, .held] == 1)
+        #expect(fixture.tally[3, .filtered(.else)] == 1 && fixture.lines() == [ann])
+        fixture.judge.forgetHeld()
+        #expect(fixture.held == [])
     }
 
     @Test("an event without an id is denied, and an event that states consent is judged by its statement")
     func notHeld() {
-        let bench = Bench(plan(), records: ConsentRecords())
-        bench.take(#"{"n":1}"#)
-        bench.take(#"{"userId":"","n":1}"#)
-        #expect(bench.held == [] && bench.tally[1, .denied(.unknown)] == 2)
-        bench.take(#"{"userId":"ann","context":{"consent":{"level":"some"}}}"#)
-        #expect(bench.held == [] && bench.tally[1, .admitted] == 1 && bench.tally[2, .denied(.level)] == 1)
+        let fixture = JudgeFixture(plan(), records: ConsentRecords())
+        fixture.take(#"{"n":1}"#)
+        fixture.take(#"{"userId":"","n":1}"#)
+        #expect(fixture.held == [] && fixture.tally[1, .denied(.unknown)] == 2)
+        fixture.take(#"{"userId":"ann","context":{"consent":{"level":"some"}}}"#)
+        #expect(fixture.held == [] && fixture.tally[1, .admitted] == 1 && fixture.tally[2, .denied(.level)] == 1)
         let refusing = #"{"userId":"ann","context":{"gpc":true}}"#
-        bench.take(refusing)
-        #expect(bench.held == ["[1, 2] " + refusing], "a refusal alone does not say what is granted")
+        fixture.take(refusing)
+        #expect(fixture.held == ["[1, 2] " + refusing], "a refusal alone does not say what is granted")
     }
 
     @Test("an event has each of its subjects once, and is held only if all of them are unknown")
     func subjects() {
-        let bench = Bench(plan(), records: ConsentRecords())
-        bench.take(#"{"userId":"ann","anonymousId":"ann"}"#)
-        bench.take(#"{"userId":"ann","anonymousId":"bob"}"#)
-        #expect((0..<2).map { bench.judge.held.subjects($0).count } == [1, 2])
-        bench.say("bob", "none")
-        bench.take(#"{"userId":"ann","anonymousId":"bob"}"#)
-        #expect(bench.judge.held.count == 2 && bench.tally[1, .denied(.level)] == 1)
+        let fixture = JudgeFixture(plan(), records: ConsentRecords())
+        fixture.take(#"{"userId":"ann","anonymousId":"ann"}"#)
+        fixture.take(#"{"userId":"ann","anonymousId":"bob"}"#)
+        #expect((0..<2).map { fixture.judge.held.subjects($0).count } == [1, 2])
+        fixture.say("bob", "none")
+        fixture.take(#"{"userId":"ann","anonymousId":"bob"}"#)
+        #expect(fixture.judge.held.count == 2 && fixture.tally[1, .denied(.level)] == 1)
     }
 
     @Test("a member decides whether an event is held, if the plan says so")
@@ -107,32 +107,32 @@ extension Bench {
                 consent.unknownBy = UnknownByPlan(path: path("region"), cases: [("DE", .hold), ("US", .assume(1))])
             }
         }
-        let bench = Bench(regional, records: ConsentRecords())
-        func verdict(_ region: String) -> Verdict { bench.verdicts(#"{"userId":"ann","region":"\#(region)"}"#)[1] }
+        let fixture = JudgeFixture(regional, records: ConsentRecords())
+        func verdict(_ region: String) -> Verdict { fixture.verdicts(#"{"userId":"ann","region":"\#(region)"}"#)[1] }
         #expect([verdict("DE"), verdict("US"), verdict("FR")] == [.held, .admitted, .denied(.unknown)])
-        #expect(bench.findings(#"{"userId":"ann","region":"DE"}"#)[1].gate?.isHolding == true)
+        #expect(fixture.findings(#"{"userId":"ann","region":"DE"}"#)[1].gate?.isHolding == true)
     }
 
     @Test("a request for verdicts holds no event")
     func trial() {
-        let bench = Bench(plan(), records: ConsentRecords())
-        #expect(bench.verdicts(ann) == [.admitted, .held, .held, .filtered(.else)])
-        #expect(bench.findings(ann).map(\.verdict) == [.admitted, .held, .held, .filtered(.else)])
-        #expect(bench.held == [])
+        let fixture = JudgeFixture(plan(), records: ConsentRecords())
+        #expect(fixture.verdicts(ann) == [.admitted, .held, .held, .filtered(.else)])
+        #expect(fixture.findings(ann).map(\.verdict) == [.admitted, .held, .held, .filtered(.else)])
+        #expect(fixture.held == [])
     }
 
     @Test("an event that was held is judged only by the routes for which it was held, with the time when it came")
     func released() {
-        let bench = Bench(plan(), records: ConsentRecords())
-        bench.say("ann", "some")
-        #expect(bench.release(ann, routes: [1, 2]) == [1: .admitted, 2: .denied(.level)])
-        #expect(bench.lines() == [ann])
-        #expect(bench.parcels[0].entries.map(\.arrival) == [77] && bench.parcels[0].entries.map(\.subjectCount) == [1])
-        #expect(bench.release(#"{"userId":"bob"}"#, routes: [1]) == [1: .held] && bench.held == [], "it is not held a second time")
-        #expect(bench.release(ann, routes: [3]) == [3: .filtered(.else)], "another route had taken it")
-        #expect(bench.release(ann, routes: [1], isTrial: true) == [1: .admitted])
-        #expect(bench.lines() == [ann], "a trial sends nothing")
-        #expect(bench.tally.events == 0)
+        let fixture = JudgeFixture(plan(), records: ConsentRecords())
+        fixture.say("ann", "some")
+        #expect(fixture.release(ann, routes: [1, 2]) == [1: .admitted, 2: .denied(.level)])
+        #expect(fixture.lines() == [ann])
+        #expect(fixture.parcels[0].entries.map(\.arrival) == [77] && fixture.parcels[0].entries.map(\.subjectCount) == [1])
+        #expect(fixture.release(#"{"userId":"bob"}"#, routes: [1]) == [1: .held] && fixture.held == [], "it is not held a second time")
+        #expect(fixture.release(ann, routes: [3]) == [3: .filtered(.else)], "another route had taken it")
+        #expect(fixture.release(ann, routes: [1], isTrial: true) == [1: .admitted])
+        #expect(fixture.lines() == [ann], "a trial sends nothing")
+        #expect(fixture.tally.events == 0)
     }
 
     @Test("an event that was held keeps the id that it was given when it came")
@@ -142,14 +142,14 @@ extension Bench {
             $0.providers[0].deduplicates = true
         }
         try #require(adding.addsMessageIDs)
-        let bench = Bench(adding, records: ConsentRecords())
-        bench.take(ann)
-        let sent = try #require(bench.lines().first)
-        let id = try #require(bench.held.first?.split(separator: " ").first { $0.hasPrefix("\"") })
+        let fixture = JudgeFixture(adding, records: ConsentRecords())
+        fixture.take(ann)
+        let sent = try #require(fixture.lines().first)
+        let id = try #require(fixture.held.first?.split(separator: " ").first { $0.hasPrefix("\"") })
         #expect(sent == #"{"userId":"ann", "n": 1,"messageId":\#(id)}"#, "every copy has the same id")
-        bench.say("ann", "all")
-        #expect(bench.release(ann, routes: [2]) { $0.messageID = Array(id.utf8) } == [2: .admitted])
-        #expect(bench.lines().last == sent)
+        fixture.say("ann", "all")
+        #expect(fixture.release(ann, routes: [2]) { $0.messageID = Array(id.utf8) } == [2: .admitted])
+        #expect(fixture.lines().last == sent)
     }
 
     @Test("an emitted event that was held demands what its original did")
@@ -162,15 +162,15 @@ extension Bench {
                     members: [(key: "event", value: [EmitPlan.Piece.json("\"plain\"")])])
             ]
         }
-        let bench = Bench(raising, records: ConsentRecords())
-        bench.take(#"{"userId":"ann","event":"secret","context":{}}"#)
-        #expect(bench.judge.held.count == 2)
-        #expect((0..<2).map { bench.judge.held.level($0) } == [0, 2])
-        #expect(bench.held.map { $0.contains("\"plain\"") } == [false, true])
-        bench.say("ann", "some")
+        let fixture = JudgeFixture(raising, records: ConsentRecords())
+        fixture.take(#"{"userId":"ann","event":"secret","context":{}}"#)
+        #expect(fixture.judge.held.count == 2)
+        #expect((0..<2).map { fixture.judge.held.level($0) } == [0, 2])
+        #expect(fixture.held.map { $0.contains("\"plain\"") } == [false, true])
+        fixture.say("ann", "some")
         let made = #"{"userId":"ann","context":{"switchyard":{"emitted":true}},"event":"plain"}"#
-        #expect(bench.release(made, routes: [1]) { $0.level = 2 } == [1: .denied(.level)])
-        #expect(bench.release(made, routes: [1]) == [1: .admitted])
+        #expect(fixture.release(made, routes: [1]) { $0.level = 2 } == [1: .denied(.level)])
+        #expect(fixture.release(made, routes: [1]) == [1: .admitted])
     }
 
     @Test("an event that was held takes only the routes that its key allows")
@@ -181,9 +181,9 @@ extension Bench {
             source.http?.keys = [AccessKey(name: "app", secrets: [], routes: ["elsewhere"])]
             $0.namedSources = [source]
         }
-        let bench = Bench(bounded, records: ConsentRecords())
-        bench.say("ann", "all")
-        #expect(bench.release(ann, routes: [1]) { $0.key = 1 } == [1: .filtered(.key)])
-        #expect(bench.release(ann, routes: [1]) { $0.source = nil } == [1: .admitted])
+        let fixture = JudgeFixture(bounded, records: ConsentRecords())
+        fixture.say("ann", "all")
+        #expect(fixture.release(ann, routes: [1]) { $0.key = 1 } == [1: .filtered(.key)])
+        #expect(fixture.release(ann, routes: [1]) { $0.source = nil } == [1: .admitted])
     }
 }

@@ -8,15 +8,15 @@ import Testing
 @testable import Judging
 @testable import Models
 
-private func bench(providers: Int = 1, _ routes: RoutePlan...) -> Bench {
+private func fixture(providers: Int = 1, _ routes: RoutePlan...) -> JudgeFixture {
     var whole = plan(providers: providers)
     whole.routes = routes
     whole.messageID.add = true
-    return Bench(whole)
+    return JudgeFixture(whole)
 }
 
-private func ids(_ bench: Bench, _ provider: Int = 0) -> [String] {
-    zip(bench.lines(provider), bench.parcels[provider].entries).map { line, entry in
+private func ids(_ fixture: JudgeFixture, _ provider: Int = 0) -> [String] {
+    zip(fixture.lines(provider), fixture.parcels[provider].entries).map { line, entry in
         String(decoding: Array(line.utf8)[Int(entry.messageIDOffset)...].prefix(Int(entry.messageIDCount)), as: UTF8.self)
     }
 }
@@ -35,10 +35,10 @@ struct MessageIDTests {
             ),
         ])
     func adds(came: String, left: String) throws {
-        let bench = bench(route())
-        bench.take(came)
-        let id = ids(bench)[0]
-        #expect(bench.lines() == [left.replacing("*", with: id)])
+        let fixture = fixture(route())
+        fixture.take(came)
+        let id = ids(fixture)[0]
+        #expect(fixture.lines() == [left.replacing("*", with: id)])
         let digits = Array(id.utf8)
         #expect(digits.count == 36)
         #expect(digits[14] == UInt8(ascii: "4"), "a UUID of version 4")
@@ -47,34 +47,34 @@ struct MessageIDTests {
 
     @Test("the id of an event stays, even if it is not a string", arguments: [#""a""#, "7", "true", "[]", #""\u0041""#])
     func keeps(id: String) {
-        let bench = bench(route())
+        let fixture = fixture(route())
         let line = #"{"messageId":\#(id),"b":1}"#
-        bench.take(line)
-        #expect(bench.lines() == [line])
+        fixture.take(line)
+        #expect(fixture.lines() == [line])
     }
 
     @Test("every copy of an event gets the same id, and every event a different one")
     func same() {
-        let bench = bench(
+        let fixture = fixture(
             providers: 2, route { $0.providers = [0, 1] },
             route {
                 $0.providers = [1]
                 $0.transforms = [DropStep([Path(keys: ["a"])])]
             })
-        bench.take(#"{"a":1}"#)
-        bench.take(#"{"a":2}"#)
-        let first = ids(bench, 0)
-        let second = ids(bench, 1)
+        fixture.take(#"{"a":1}"#)
+        fixture.take(#"{"a":2}"#)
+        let first = ids(fixture, 0)
+        let second = ids(fixture, 1)
         #expect(second == [first[0], first[0], first[1], first[1]])
         #expect(first[0] != first[1])
-        #expect(bench.lines(1)[1] == #"{"messageId":"\#(first[0])"}"#)
+        #expect(fixture.lines(1)[1] == #"{"messageId":"\#(first[0])"}"#)
     }
 
     @Test("a route whose transforms name the id adds none")
     func left() {
-        let bench = bench(route { $0.transforms = [DropStep([Path(keys: ["messageId"])])] })
-        bench.take(#"{"a":1}"#)
-        #expect(bench.lines() == [#"{"a":1}"#])
+        let fixture = fixture(route { $0.transforms = [DropStep([Path(keys: ["messageId"])])] })
+        fixture.take(#"{"a":1}"#)
+        #expect(fixture.lines() == [#"{"a":1}"#])
     }
 
     @Test("no id is added unless the plan says so or a provider can use it")

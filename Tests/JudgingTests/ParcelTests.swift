@@ -22,17 +22,17 @@ import Testing
                 $0.transforms = [DropStep([path("userId")]), SetStep(constants: [(path("n"), "1")])]
             },
         ]
-        let bench = Bench(plan, locatesMessageIDs: true)
-        bench.take(#"{"event":"error_x","userId":"u","messageId":"m\u002d1","anonymousId":"a"}"#, arrival: 5)
-        bench.take(#"{"event":"other","userId":7,"context":{"guardian":"u"},"messageId":12}"#, arrival: 6)
-        bench.take(#"{"userId":"","anonymousId":null,"context":{"guardian":["u"]},"messageId":""}"#, arrival: 7)
+        let fixture = JudgeFixture(plan, locatesMessageIDs: true)
+        fixture.take(#"{"event":"error_x","userId":"u","messageId":"m\u002d1","anonymousId":"a"}"#, arrival: 5)
+        fixture.take(#"{"event":"other","userId":7,"context":{"guardian":"u"},"messageId":12}"#, arrival: 6)
+        fixture.take(#"{"userId":"","anonymousId":null,"context":{"guardian":["u"]},"messageId":""}"#, arrival: 7)
 
-        let lines = bench.lines(1)
+        let lines = fixture.lines(1)
         try #require(lines.count > 1)
         #expect(lines[0] == #"{"event":"error_x","messageId":"m\u002d1","anonymousId":"a","n":1}"#)
         #expect(lines[1] == #"{"event":"other","context":{"guardian":"u"},"messageId":12,"n":1}"#)
-        let first = bench.parcels[0].entries
-        let second = bench.parcels[1].entries
+        let first = fixture.parcels[0].entries
+        let second = fixture.parcels[1].entries
         #expect(first.map(\.route) == [0, 1, 0, 1, 0, 1])
         #expect(second.map(\.route) == [1, 1, 1])
         #expect(first.map(\.isImmediate) == Array(repeating: false, count: 6))
@@ -41,13 +41,13 @@ import Testing
         #expect(second.map(\.subjectCount) == [2, 2, 0])
         #expect(second.map(\.firstSubject) == [0, 2, 4])
         // An id has the same key in every member. A number has the key of its text.
-        let subjects = bench.parcels[1].subjects
+        let subjects = fixture.parcels[1].subjects
         #expect(subjects[0] == subjects[3])
         #expect(Set(subjects).count == 3)
 
         func id(_ provider: Int, _ index: Int) -> String {
-            let entry = bench.parcels[provider].entries[index]
-            let line = Array(bench.lines(provider)[index].utf8)
+            let entry = fixture.parcels[provider].entries[index]
+            let line = Array(fixture.lines(provider)[index].utf8)
             return String(decoding: line[Int(entry.messageIDOffset)...].prefix(Int(entry.messageIDCount)), as: UTF8.self)
         }
         #expect(id(0, 0) == #"m\u002d1"#)
@@ -62,9 +62,9 @@ import Testing
             DropStep([path("messageId")]), SetStep(constants: [(path("messageId"), "\"x\"")]), HashStep([path("messageId")], key: 0),
         ]
         for transform in transforms {
-            let bench = Bench(plan(route { $0.transforms = [transform] }), locatesMessageIDs: true)
-            bench.take(#"{"messageId":"m"}"#)
-            #expect(bench.parcels[0].entries.first?.messageIDCount == 0)
+            let fixture = JudgeFixture(plan(route { $0.transforms = [transform] }), locatesMessageIDs: true)
+            fixture.take(#"{"messageId":"m"}"#)
+            #expect(fixture.parcels[0].entries.first?.messageIDCount == 0)
         }
     }
 
@@ -75,7 +75,7 @@ import Testing
         plan.consent!.levels = [.init(name: "none", purposes: nil)]
         plan.consent!.subject = [path("userId")]
         plan.routes[0].consent = ConsentDemand(level: 0)
-        let (a, b) = (Bench(plan), Bench(plan))
+        let (a, b) = (JudgeFixture(plan), JudgeFixture(plan))
         a.take(#"{"userId":"u"}"#)
         b.take(#"{ "userId" : "\u0075" }"#)
         #expect(Array(a.parcels[0].subjects) == Array(b.parcels[0].subjects))
@@ -84,15 +84,15 @@ import Testing
 
     @Test("a provider that a route names twice gets the event once")
     func twice() {
-        let bench = Bench(plan(route { $0.providers = [0, 0] }))
-        bench.take("{}")
-        #expect(bench.lines() == ["{}"])
+        let fixture = JudgeFixture(plan(route { $0.providers = [0, 0] }))
+        fixture.take("{}")
+        #expect(fixture.lines() == ["{}"])
     }
 
     @Test("a duplicate messageId makes an event invalid only if a rule needs it")
     func messageIDNotWanted() {
-        #expect(Bench(plan(route())).take(#"{"messageId":1,"messageId":2}"#))
-        #expect(!Bench(plan(route { $0.sample = SamplePlan(rate: 0.5) })).take(#"{"messageId":1,"messageId":2}"#))
+        #expect(JudgeFixture(plan(route())).take(#"{"messageId":1,"messageId":2}"#))
+        #expect(!JudgeFixture(plan(route { $0.sample = SamplePlan(rate: 0.5) })).take(#"{"messageId":1,"messageId":2}"#))
     }
 
     @Test("the verdicts of each route add up to the events")
@@ -109,17 +109,17 @@ import Testing
             }, route { $0.consent = ConsentDemand(level: 0) }, route { $0.takesRest = true })
         plan.consent = ConsentPlan()
         plan.consent!.levels = [.init(name: "none", purposes: []), .init(name: "some", purposes: ["q"])]
-        let bench = Bench(plan)
+        let fixture = JudgeFixture(plan)
         let contexts = [
             "{}", #"{"gpc":0}"#, #"{"consent":{"level":"none"}}"#, #"{"consent":{"level":"some"}}"#, #"{"consent":{"purposes":["p","q"]}}"#,
         ]
         var total = Tally(routes: 3)
         for i in 0..<200 {
             let line = #"{"event":"\#(i % 2 == 0 ? "a" : "b")","m":\#(i % 3 > 0),"id":\#(i),"context":\#(contexts[i % 5])}"#
-            bench.take(line)
-            #expect(bench.verdicts(line).count == 3)
+            fixture.take(line)
+            #expect(fixture.verdicts(line).count == 3)
         }
-        total.add(bench.tally)
+        total.add(fixture.tally)
         #expect(total.events == 200)
         for route in 0..<3 { #expect(Tally.columns.reduce(0) { $0 + total[route, $1] } == 200) }
         let others: [Verdict] = [
@@ -131,6 +131,6 @@ import Testing
         }
         for (i, verdict) in Tally.columns.enumerated() { #expect(Tally.column(of: verdict) == i) }
         #expect(total[1, .admitted] == 200)
-        #expect(bench.lines().count == 200 + total[0, .admitted])
+        #expect(fixture.lines().count == 200 + total[0, .admitted])
     }
 }

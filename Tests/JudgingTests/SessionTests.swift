@@ -98,9 +98,9 @@ private final class Flow {
     @Test("the id is set as a member of the copy, and the rest stays byte for byte")
     func places() throws {
         func line(_ event: String) throws -> String {
-            let bench = Bench(plan(Self.routeWithSession()))
-            bench.take(event, arrival: second)
-            return try split(bench.lines().first).line
+            let fixture = JudgeFixture(plan(Self.routeWithSession()))
+            fixture.take(event, arrival: second)
+            return try split(fixture.lines().first).line
         }
         #expect(try line(#"{ "userId" : "u" }"#) == #"{ "userId" : "u","context":{"sessionId":"*"} }"#)
         #expect(try line(#"{"context":{"a":[ ]},"userId":"u"}"#) == #"{"context":{"a":[ ],"sessionId":"*"},"userId":"u"}"#)
@@ -112,19 +112,19 @@ private final class Flow {
         "an event that names no subject stays as it is",
         arguments: [#"{"a":1}"#, #"{"userId":null,"context":{"sessionId":"theirs"}}"#, #"{"userId":""}"#, #"{"userId":{}}"#])
     func noSubject(line: String) {
-        let bench = Bench(plan(Self.routeWithSession()))
-        bench.take(line)
-        #expect(bench.lines() == [line])
+        let fixture = JudgeFixture(plan(Self.routeWithSession()))
+        fixture.take(line)
+        #expect(fixture.lines() == [line])
     }
 
     @Test("a subject keeps its id until it is idle, and no two subjects have the same; the same key and start give the same id again")
     func ids() throws {
         func ids() throws -> [String] {
-            let bench = Bench(plan(Self.routeWithSession()))
+            let fixture = JudgeFixture(plan(Self.routeWithSession()))
             for (user, minutes) in [("u", 0), ("v", 0), ("u", 29), ("u", 58), ("u", 89), ("v", 30)] {
-                bench.take(#"{"userId":"\#(user)"}"#, arrival: Int64(minutes) * 60 * second)
+                fixture.take(#"{"userId":"\#(user)"}"#, arrival: Int64(minutes) * 60 * second)
             }
-            return try bench.lines().map { try split($0).id }
+            return try fixture.lines().map { try split($0).id }
         }
         let found = try ids()
         #expect(found[0] == found[2] && found[0] == found[3] && found[0] != found[4])
@@ -144,57 +144,57 @@ private final class Flow {
                 $0.sample?.annotation = path("rate")
             })
         plan.messageID.add = true
-        let bench = Bench(plan)
-        bench.take(#"{"userId":"u","context":{"x":1}}"#)
-        let lines = try (bench.lines(0) + bench.lines(1)).map { try split($0) }
+        let fixture = JudgeFixture(plan)
+        fixture.take(#"{"userId":"u","context":{"x":1}}"#)
+        let lines = try (fixture.lines(0) + fixture.lines(1)).map { try split($0) }
         #expect(Set(lines.map(\.id)).count == 1)
-        try #require(lines.count > 1 && bench.lines().count > 1)
+        try #require(lines.count > 1 && fixture.lines().count > 1)
         #expect(lines[1].line.contains(#""rate":0.9999,"session":"*","messageId":""#))
-        #expect(bench.lines(0)[0] == bench.lines(1)[0])
-        let entry = bench.parcels[0].entries[0]
-        let id = Array(bench.lines()[0].utf8)[Int(entry.messageIDOffset)...].prefix(Int(entry.messageIDCount))
-        #expect(bench.lines()[0].contains(#""messageId":"\#(String(decoding: id, as: UTF8.self))""#))
+        #expect(fixture.lines(0)[0] == fixture.lines(1)[0])
+        let entry = fixture.parcels[0].entries[0]
+        let id = Array(fixture.lines()[0].utf8)[Int(entry.messageIDOffset)...].prefix(Int(entry.messageIDCount))
+        #expect(fixture.lines()[0].contains(#""messageId":"\#(String(decoding: id, as: UTF8.self))""#))
     }
 
     @Test("the id is written after all steps, into the event that they leave")
     func behindSteps() throws {
-        let bench = Bench(
+        let fixture = JudgeFixture(
             plan(
                 Self.routeWithSession {
                     $0.transforms = [KeepStep([path("event")])]
                     $0.sample = SamplePlan(rate: 0.9999)
                     $0.sample?.annotation = path("rate")
                 }))
-        bench.take(#"{"event":"a","userId":"u","context":{"x":1}}"#)
-        bench.take(#"{"event":"a","context":{"x":1}}"#)
-        let first = try #require(bench.lines().first)
+        fixture.take(#"{"event":"a","userId":"u","context":{"x":1}}"#)
+        fixture.take(#"{"event":"a","context":{"x":1}}"#)
+        let first = try #require(fixture.lines().first)
         #expect(try split(first).line == #"{"event":"a","rate":0.9999,"context":{"sessionId":"*"}}"#)
-        #expect(bench.lines().last == #"{"event":"a","rate":0.9999}"#)
+        #expect(fixture.lines().last == #"{"event":"a","rate":0.9999}"#)
     }
 
     @Test("an event that a route does not admit continues no session, and a request for verdicts begins none")
     func onlyAdmitted() throws {
-        let bench = Bench(plan(Self.routeWithSession { $0.events = [Glob("a")] }))
-        bench.take(#"{"event":"a","userId":"u"}"#)
-        bench.take(#"{"event":"b","userId":"u"}"#, arrival: 20 * 60 * second)
-        _ = bench.verdicts(#"{"event":"a","userId":"u"}"#, arrival: 25 * 60 * second)
-        bench.take(#"{"event":"a","userId":"u"}"#, arrival: 35 * 60 * second)
-        let ids = try bench.lines().map { try split($0).id }
+        let fixture = JudgeFixture(plan(Self.routeWithSession { $0.events = [Glob("a")] }))
+        fixture.take(#"{"event":"a","userId":"u"}"#)
+        fixture.take(#"{"event":"b","userId":"u"}"#, arrival: 20 * 60 * second)
+        _ = fixture.verdicts(#"{"event":"a","userId":"u"}"#, arrival: 25 * 60 * second)
+        fixture.take(#"{"event":"a","userId":"u"}"#, arrival: 35 * 60 * second)
+        let ids = try fixture.lines().map { try split($0).id }
         #expect(ids[0] != ids[1])
     }
 
     @Test("the next plan continues the sessions of the plan before, wherever it writes them")
     func handedOn() throws {
         let memories = RouteMemories()
-        let bench = Bench(plan(Self.routeWithSession()), memories: memories)
-        bench.take(#"{"userId":"u"}"#, arrival: second)
+        let fixture = JudgeFixture(plan(Self.routeWithSession()), memories: memories)
+        fixture.take(#"{"userId":"u"}"#, arrival: second)
         let moved = Self.routeWithSession { $0.session?.place = path("s") }
-        let next = Bench(plan(route(), moved), memories: memories)
+        let next = JudgeFixture(plan(route(), moved), memories: memories)
         next.take(#"{"userId":"u"}"#, arrival: 60 * second)
-        let other = Bench(plan(Self.routeWithSession { $0.session?.idle = .seconds(60) }), memories: memories)
+        let other = JudgeFixture(plan(Self.routeWithSession { $0.session?.idle = .seconds(60) }), memories: memories)
         other.take(#"{"userId":"u"}"#, arrival: 61 * second)
-        try #require(!bench.lines().isEmpty && next.lines().count > 1 && !other.lines().isEmpty)
-        let ids = try [bench.lines()[0], next.lines()[1], other.lines()[0]].map { try split($0).id }
+        try #require(!fixture.lines().isEmpty && next.lines().count > 1 && !other.lines().isEmpty)
+        let ids = try [fixture.lines()[0], next.lines()[1], other.lines()[0]].map { try split($0).id }
         #expect(ids[0] == ids[1] && ids[1] != ids[2])
     }
 
@@ -205,8 +205,8 @@ private final class Flow {
         plan.consent?.levels = [.init(name: "none", purposes: nil), .init(name: "all", purposes: nil)]
         plan.consent?.unknown = .assume(0)
         plan.consent?.fields = [(path("context"), 1)]
-        let bench = Bench(plan)
-        bench.take(#"{"userId":"u","context":{"ip":"x"}}"#)
-        #expect(try split(bench.lines().first).line == #"{"userId":"u","context":{"sessionId":"*"}}"#)
+        let fixture = JudgeFixture(plan)
+        fixture.take(#"{"userId":"u","context":{"ip":"x"}}"#)
+        #expect(try split(fixture.lines().first).line == #"{"userId":"u","context":{"sessionId":"*"}}"#)
     }
 }

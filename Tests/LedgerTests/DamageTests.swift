@@ -12,7 +12,7 @@ import Testing
 @testable import Ledger
 
 /// Everything that a ledger reports.
-private struct Told: Equatable {
+private struct LedgerContents: Equatable {
     var all: [ShortHash: [ConsentTerms]]
     var export: String
     var unfinished: [WithdrawalReceipt]
@@ -33,7 +33,7 @@ private struct Told: Equatable {
 /// The files of a ledger as a killed process leaves them: some of the content is in the main file, and the newest only in the log.
 private struct Killed {
     var files: [String: Data] = [:]
-    let told: Told
+    let contents: LedgerContents
 
     init() throws {
         let folder = Folder(inMemory: true)
@@ -50,7 +50,7 @@ private struct Killed {
             try ledger.add(WithdrawalReceipt.Line(place: "dead letters", at: 1, events: 2, bytes: 3), to: receipt)
         }
         try ledger.withdraw(LedgerID("id-2"), purposes: ["ads"], origin: "test")
-        told = try Told(ledger)
+        contents = try LedgerContents(ledger)
         for name in folder.files where !name.hasSuffix("-shm") {
             files[name] = FileManager.default.contents(atPath: folder.path + "/" + name)
         }
@@ -77,10 +77,10 @@ extension Folder {
 }
 
 /// A kind of damage to a file.
-private enum Harm: CaseIterable {
+private enum DamageKind: CaseIterable {
     case flip, zero, cut, append, swap
 
-    func harm(_ data: inout Data, page: Int, head: Int, _ chance: inout Seeded) {
+    func damage(_ data: inout Data, page: Int, head: Int, _ chance: inout Seeded) {
         guard data.count > head + 2 * page else { return }
         switch self {
         case .flip: data[Int.random(in: 0..<data.count, using: &chance)] ^= 1 << UInt8.random(in: 0..<8, using: &chance)
@@ -107,13 +107,13 @@ private enum Harm: CaseIterable {
 struct DamageTests {
     /// Opens the ledger and returns what it reports. Returns nil if it is a fault; the fault must name the remedy and leave all files as
     /// they are.
-    private func open(_ folder: Folder, _ what: String) throws -> Told? {
+    private func open(_ folder: Folder, _ what: String) throws -> LedgerContents? {
         let before = folder.contents
         let opened: LedgerFile?
         do throws(StorageFault) {
             // A read-only opening gets the same fault, and changes nothing.
             if let look = try LedgerFile(lookingAt: folder.ledger, options: LedgerTests.options()) {
-                _ = try Told(look)
+                _ = try LedgerContents(look)
                 look.close()
             }
             #expect(folder.contents == before, "\(what): a read-only opening has changed it")
@@ -126,20 +126,20 @@ struct DamageTests {
             return nil
         }
         let ledger = try #require(opened)
-        let told = try Told(ledger)
+        let contents = try LedgerContents(ledger)
         // A write after the opening must be kept too.
         try ledger.set(LedgerID("new"), marketing, origin: "test")
         ledger.close()
         let next = try LedgerTests.ledger(folder)
         #expect(try next.get(LedgerID("new"))?.effective == [marketing], "\(what)")
         next.close()
-        return told
+        return contents
     }
 
     @Test("a ledger is complete after a kill")
     func whole() throws {
         let killed = try Killed()
-        #expect(try open(killed.folder { _ in }, "as it is") == killed.told)
+        #expect(try open(killed.folder { _ in }, "as it is") == killed.contents)
     }
 
     @Test(
@@ -158,8 +158,9 @@ struct DamageTests {
                 if !hasLog { files["ledger.sqlite-wal"] = nil }
             }
             #expect(try open(folder, "\(name) of \(size as Any) bytes") == nil)
-            let told = LedgerTests.fault { () throws(StorageFault) in _ = try LedgerTests.ledger(folder) }
-            #expect(told?.description.contains(words) == true && told?.description.contains("-wal and .witness") == true, "\(told as Any)")
+            let fault = LedgerTests.fault { () throws(StorageFault) in _ = try LedgerTests.ledger(folder) }
+            #expect(
+                fault?.description.contains(words) == true && fault?.description.contains("-wal and .witness") == true, "\(fault as Any)")
         }
     }
 
@@ -174,8 +175,8 @@ struct DamageTests {
                     files["ledger.witness"] = witness
                 }
                 #expect(try open(folder, "\(main?.count ?? -1) \(witness.count)") == nil)
-                let told = LedgerTests.fault { () throws(StorageFault) in _ = try LedgerTests.ledger(folder) }
-                #expect(told?.description.contains("ledger.witness: is damaged") == true, "\(told as Any)")
+                let fault = LedgerTests.fault { () throws(StorageFault) in _ = try LedgerTests.ledger(folder) }
+                #expect(fault?.description.contains("ledger.witness: is damaged") == true, "\(fault as Any)")
             }
         }
     }
@@ -187,7 +188,7 @@ struct DamageTests {
         var faults = 0
         for at in stride(from: 5, to: size, by: 997) {
             let folder = try killed.folder { $0["ledger.sqlite-wal"]![at] ^= 1 << UInt8(at % 8) }
-            if let told = try open(folder, "bit \(at)") { #expect(told == killed.told, "bit \(at)") } else { faults += 1 }
+            if let contents = try open(folder, "bit \(at)") { #expect(contents == killed.contents, "bit \(at)") } else { faults += 1 }
         }
         #expect(faults > size / 997 / 2, "\(faults)")
     }
@@ -241,14 +242,14 @@ struct DamageTests {
         var faults = 0
         for round in 0..<30 {
             var chance = Seeded(state: UInt64(seed * 1000 + round + 1))
-            let harm = Harm.allCases[round % 5]
+            let damage = DamageKind.allCases[round % 5]
             let place = round / 5 % 3
             let folder = try killed.folder { files in
-                if place != 1 { harm.harm(&files["ledger.sqlite"]!, page: 4096, head: 0, &chance) }
-                if place != 0 { harm.harm(&files["ledger.sqlite-wal"]!, page: 4096 + 24, head: 32, &chance) }
+                if place != 1 { damage.damage(&files["ledger.sqlite"]!, page: 4096, head: 0, &chance) }
+                if place != 0 { damage.damage(&files["ledger.sqlite-wal"]!, page: 4096 + 24, head: 32, &chance) }
             }
-            let what = "seed \(seed), round \(round): \(harm) in \(["the main file", "the log", "both"][place])"
-            if let told = try open(folder, what) { #expect(told == killed.told, "\(what)") } else { faults += 1 }
+            let what = "seed \(seed), round \(round): \(damage) in \(["the main file", "the log", "both"][place])"
+            if let contents = try open(folder, what) { #expect(contents == killed.contents, "\(what)") } else { faults += 1 }
         }
         #expect(faults > 5, "\(faults)")
     }
@@ -262,7 +263,7 @@ struct DamageTests {
             var options = LedgerTests.options()
             options.warn = { line in said.withLock { $0.append(line) } }
             let ledger = try #require(try LedgerFile(folder.ledger, options: options))
-            #expect(try Told(ledger) == killed.told)
+            #expect(try LedgerContents(ledger) == killed.contents)
             ledger.close()
             #expect(said.withLock { $0.count == 1 && $0[0].contains("ledger.witness: ") }, "\(said.withLock { $0 })")
         }
@@ -276,16 +277,16 @@ struct DamageTests {
         #expect(try open(folder, "an older copy") == nil)
         unlink(folder.path + "/ledger.witness")
         ledger = try LedgerTests.ledger(folder)
-        #expect(try Told(ledger) == killed.told)
+        #expect(try LedgerContents(ledger) == killed.contents)
     }
 
     // MARK: - The format without checksums
 
     /// Makes a ledger in that format.
-    private func old() throws -> (Folder, Told) {
+    private func old() throws -> (Folder, LedgerContents) {
         let folder = try Killed().folder { _ in }
         let ledger = try LedgerTests.ledger(folder)
-        let told = try Told(ledger)
+        let contents = try LedgerContents(ledger)
         ledger.close()
         let shell = try Database(folder.ledger)
         for table in ["about", "keys", "origins", "terms", "subjects", "history", "receipts", "receipt_lines"] {
@@ -294,12 +295,12 @@ struct DamageTests {
         try shell.run("DROP TABLE proof; PRAGMA user_version = 1")
         shell.close()
         unlink(folder.path + "/ledger.witness")
-        return (folder, told)
+        return (folder, contents)
     }
 
     @Test("a ledger of the older format is upgraded with its content and one warning, and cannot be downgraded afterwards")
     func upgrade() throws {
-        let (folder, told) = try old()
+        let (folder, contents) = try old()
         let look = LedgerTests.fault { () throws(StorageFault) in
             _ = try LedgerFile(lookingAt: folder.ledger, options: LedgerTests.options())
         }
@@ -309,7 +310,7 @@ struct DamageTests {
         options.warn = { line in said.withLock { $0.append(line) } }
         for _ in 0..<2 {
             let ledger = try #require(try LedgerFile(folder.ledger, options: options))
-            #expect(try Told(ledger) == told)
+            #expect(try LedgerContents(ledger) == contents)
             ledger.close()
         }
         #expect(said.withLock { $0.count == 1 && $0[0].contains("their content is trusted without a check") }, "\(said.withLock { $0 })")
@@ -334,7 +335,7 @@ struct DamageTests {
 
     @Test("an upgrade is complete or not done at all, whichever disk call fails")
     func interruptedUpgrade() throws {
-        let (folder, told) = try old()
+        let (folder, contents) = try old()
         let before = folder.contents
         var isDone = false
         for call in stride(from: Int64(0), to: 4000, by: 7) where !isDone {
@@ -346,7 +347,7 @@ struct DamageTests {
             isDone = LedgerTests.fault { () throws(StorageFault) in try LedgerFile(folder.ledger, options: asked)?.close() } == nil
             disk.heal()
             let ledger = try LedgerTests.ledger(folder)
-            #expect(try Told(ledger) == told, "call \(call)")
+            #expect(try LedgerContents(ledger) == contents, "call \(call)")
             ledger.close()
         }
         #expect(isDone)

@@ -31,12 +31,12 @@ private struct Model: Equatable {
         return Dictionary(uniqueKeysWithValues: known.map { (short($0), effective($0)) })
     }
 
-    mutating func decide(_ id: String, _ terms: ConsentTerms, _ decided: Int64) {
+    mutating func decide(_ id: String, _ terms: ConsentTerms, decided: Int64) {
         decisions[id, default: []].append(Decision(terms: terms, decided: decided))
     }
 
-    mutating func withdraw(_ id: String, _ purposes: [String]?, _ decided: Int64) {
-        decide(id, purposes.map { (explicit(id) ?? ConsentTerms()).refusing($0) } ?? .withdrawn, decided)
+    mutating func withdraw(_ id: String, _ purposes: [String]?, decided: Int64) {
+        decide(id, purposes.map { (explicit(id) ?? ConsentTerms()).refusing($0) } ?? .withdrawn, decided: decided)
     }
 
     mutating func tie(_ ids: [String], most: Int) {
@@ -77,8 +77,8 @@ private enum Step {
 
     func apply(to model: inout Model, most: Int) {
         switch self {
-        case .set(let id, let terms, let decided): model.decide(id, terms, decided)
-        case .withdraw(let id, let purposes, let decided): model.withdraw(id, purposes, decided)
+        case .set(let id, let terms, let decided): model.decide(id, terms, decided: decided)
+        case .withdraw(let id, let purposes, let decided): model.withdraw(id, purposes, decided: decided)
         case .tie(let ids): model.tie(ids, most: most)
         case .untie(let id): model.untie(id)
         case .batch(let steps): for step in steps { step.apply(to: &model, most: most) }

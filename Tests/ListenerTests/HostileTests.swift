@@ -3,6 +3,7 @@ import Foundation
 import Ingest
 import Plans
 import Platform
+import TestSupport
 import Testing
 
 @testable import Listener
@@ -200,14 +201,14 @@ import Testing
 
     /// Runs `send`, advances the clock to just before the deadline and then past it, and expects the cut only then.
     private func expectCut(after deadline: Duration, _ send: (TestClient, HTTPListener) -> Void) throws {
-        let hands = HandClock()
-        try withListener(clock: hands.clock) { listener, _, address in
+        let time = ManualClock()
+        try withListener(clock: time.clock) { listener, _, address in
             let client = try TestClient(address)
             send(client, listener)
-            hands.advance(deadline - .milliseconds(1))
+            time.advance(deadline - .milliseconds(1))
             listener.watch.sweep()
             #expect(listener.counts.slowConnections == 0)
-            hands.advance(.milliseconds(1))
+            time.advance(.milliseconds(1))
             listener.watch.sweep()
             #expect(listener.counts.slowConnections == 1)
             #expect(client.ends())
@@ -249,17 +250,17 @@ import Testing
     }
 
     @Test func `A client that does not read its reply is ended`() throws {
-        let hands = HandClock()
-        try withListener(services: [LongWindedService()], clock: hands.clock) { listener, _, address in
+        let time = ManualClock()
+        try withListener(services: [LongWindedService()], clock: time.clock) { listener, _, address in
             let client = try TestClient(address, receiveBuffer: 4096)
             client.post("{}", to: "/long")
             // The first byte has arrived. The rest is more than the sockets can buffer.
             var first: UInt8 = 0
             #expect(recv(client.descriptor, &first, 1, Int32(MSG_PEEK)) == 1)
-            hands.advance(.seconds(30) - .milliseconds(1))
+            time.advance(.seconds(30) - .milliseconds(1))
             listener.watch.sweep()
             #expect(listener.counts.slowConnections == 0)
-            hands.advance(.milliseconds(1))
+            time.advance(.milliseconds(1))
             listener.watch.sweep()
             #expect(listener.counts.slowConnections == 1)
             waitUntil { listener.counts.connections == 0 }
@@ -267,13 +268,13 @@ import Testing
     }
 
     @Test func `A client may wait without limit while the sink works`() throws {
-        let hands = HandClock()
-        try withListener(clock: hands.clock) { listener, sink, address in
+        let time = ManualClock()
+        try withListener(clock: time.clock) { listener, sink, address in
             sink.state.withLock { $0.holds = true }
             let client = try TestClient(address)
             client.post("{}")
             sink.waitForHeld(1)
-            hands.advance(.seconds(3600))
+            time.advance(.seconds(3600))
             listener.watch.sweep()
             #expect(listener.counts.slowConnections == 0)
             sink.release(.stored(invalid: []))

@@ -4,6 +4,7 @@ import Foundation
 import Ingest
 import Plans
 import Platform
+import TestSupport
 import Testing
 
 @testable import Listener
@@ -12,7 +13,7 @@ private let secret = "a-key-of-32-bytes-0123456789abcd"
 private let keyed = [AccessKey(name: "web", secrets: [Array(secret.utf8)])]
 private let otherKey = [AccessKey(name: "web", secrets: [Array(secret.utf8)], dialects: ["native"])]
 /// 2026-11-21T06:00:00.000Z.
-private let handTime: Int64 = 1_795_240_800_000_000_000
+private let startTime: Int64 = 1_795_240_800_000_000_000
 
 private func object(_ text: String) throws -> NSDictionary {
     try #require(JSONSerialization.jsonObject(with: Data(text.utf8)) as? NSDictionary)
@@ -143,8 +144,8 @@ private func object(_ text: String) throws -> NSDictionary {
     }
 
     @Test func `A client's clock is corrected with its sentAt`() throws {
-        let hands = HandClock(wall: handTime)
-        try withListener(clock: hands.clock) { _, sink, address in
+        let time = ManualClock(wall: startTime)
+        try withListener(clock: time.clock) { _, sink, address in
             let client = try TestClient(address)
             let event = #"{"event":"e","timestamp":"2026-11-21T04:59:50Z"}"#
             client.post(#"{"batch":[\#(event)],"sentAt":"2026-11-21T05:00:00Z"}"#, to: "/v1/batch")
@@ -280,8 +281,8 @@ private func object(_ text: String) throws -> NSDictionary {
     }
 
     @Test func `Native events without receivedAt get it if configured`() throws {
-        let hands = HandClock(wall: handTime)
-        try withListener(listening { $0.addsReceivedAt = true }, clock: hands.clock) { _, sink, address in
+        let time = ManualClock(wall: startTime)
+        try withListener(listening { $0.addsReceivedAt = true }, clock: time.clock) { _, sink, address in
             let client = try TestClient(address)
             client.post("{\"a\" : 1}\n{}\n{\"receivedAt\":\"x\"}\n")
             #expect(client.answer()?.status == 200)

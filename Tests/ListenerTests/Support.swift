@@ -65,14 +65,6 @@ final class FakeSink: EventSink {
     }
 }
 
-/// A clock that only the test advances.
-final class HandClock: Sendable {
-    private let time: Monitor<Int64>
-    init(wall: Int64 = 1_000_000_000_000) { time = Monitor(wall) }
-    var clock: Clock { Clock(now: { Instant(nanoseconds: self.time.withLock { $0 }) }, wall: { self.time.withLock { $0 } }) }
-    func advance(_ duration: Duration) { time.withLock { $0 += duration.nanoseconds } }
-}
-
 struct Answer: Equatable {
     var status: Int
     var headers: [String: String]
@@ -86,9 +78,9 @@ final class TestClient {
     init(_ address: ListenAddress, receiveBuffer: Int32? = nil) throws {
         descriptor = try #require(TestClient.connected(address, receiveBuffer))
         // No test waits for ever.
-        var patience = timeval(tv_sec: 600, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        var timeout = timeval(tv_sec: 600, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
     }
 
     deinit { close(descriptor) }

@@ -23,13 +23,13 @@ func path(_ text: String) -> Path { try! Path(parsing: text) }
 
 /// Returns the verdict of one route that `change` sets up. It is nil if the line is not a valid event.
 func verdict(_ line: String, _ change: (inout RoutePlan) -> Void) -> Verdict? {
-    let bench = Bench(plan(route(change)))
-    return bench.verdicts(line).first
+    let fixture = JudgeFixture(plan(route(change)))
+    return fixture.verdicts(line).first
 }
 
 /// Returns the line after the transforms of one route. It is nil if the event is invalid or the route does not admit it.
 func edited(_ line: String, _ transforms: any Step...) -> String? {
-    let bench = Bench(plan(route { $0.transforms = transforms }))
-    guard bench.take(line) else { return nil }
-    return bench.lines().first
+    let fixture = JudgeFixture(plan(route { $0.transforms = transforms }))
+    guard fixture.take(line) else { return nil }
+    return fixture.lines().first
 }

@@ -18,10 +18,10 @@ private func mode(_ path: String) -> UInt32? {
 }
 
 /// Returns the fault of an attempt to listen at a file, or nil if it succeeds.
-private func fault(_ path: String, owner: String? = nil, occupant: StreamSocket.Occupant = .keptUnlessDead) throws -> ListenFault? {
+private func fault(_ path: String, owner: String? = nil, existing: StreamSocket.ExistingFile = .keptUnlessDead) throws -> ListenFault? {
     let address = try UnixAddress(path: path)
     do throws(ListenFault) {
-        _ = try StreamSocket.listening(at: address, mode: 0o600, owner: owner, occupant: occupant)
+        _ = try StreamSocket.listening(at: address, mode: 0o600, owner: owner, existing: existing)
         return nil
     } catch {
         return error
@@ -111,7 +111,7 @@ struct StreamSocketTests {
         let folder = try Folder()
         let path = folder.path + "/s"
         let address = try UnixAddress(path: path)
-        let listener = try StreamSocket.listening(at: address, mode: bits, occupant: .keptUnlessDead)
+        let listener = try StreamSocket.listening(at: address, mode: bits, existing: .keptUnlessDead)
         #expect(mode(path) == bits)
         let client = try StreamSocket.connected(to: address)
         let server = try accepted(listener)
@@ -127,7 +127,7 @@ struct StreamSocketTests {
         // The socket was closed, and its file is still there.
         #expect(mode(path) != nil)
         #expect(try fault(path) == nil)
-        let living = try StreamSocket.listening(at: try UnixAddress(path: path), mode: 0o600, occupant: .keptUnlessDead)
+        let living = try StreamSocket.listening(at: try UnixAddress(path: path), mode: 0o600, existing: .keptUnlessDead)
         #expect(try fault(path) == .address(SystemFault(code: EADDRINUSE)))
         let client = try StreamSocket.connected(to: try UnixAddress(path: path))
         #expect(client.number != living.number)
@@ -135,7 +135,7 @@ struct StreamSocketTests {
         try Data("precious".utf8).write(to: URL(fileURLWithPath: text))
         #expect(try fault(text) == .address(SystemFault(code: EADDRINUSE)))
         #expect(FileManager.default.contents(atPath: text) == Data("precious".utf8))
-        #expect(try fault(text, occupant: .removed) == nil)
+        #expect(try fault(text, existing: .removed) == nil)
         #expect(FileManager.default.contents(atPath: text) == nil)
     }
 
@@ -155,7 +155,7 @@ struct StreamSocketTests {
         let folder = try Folder("/" + String(repeating: "long/", count: 40) + "end")
         let path = folder.path + "/s"
         let address = try UnixAddress(path: path)
-        let listener = try StreamSocket.listening(at: address, mode: 0o600, occupant: .keptUnlessDead)
+        let listener = try StreamSocket.listening(at: address, mode: 0o600, existing: .keptUnlessDead)
         let client = try StreamSocket.connected(to: try UnixAddress(path: path))
         let server = try accepted(listener)
         #expect(server.number != client.number)

@@ -1,20 +1,15 @@
 // Tests the detection of threads that hang, and histograms.
 
+import TestSupport
 import Testing
 
 @testable import Platform
-
-private final class HandClock: Sendable {
-    private let time = Monitor(Int64(1_000_000_000))
-    var clock: Clock { Clock(now: { Instant(nanoseconds: self.time.withLock { $0 }) }, wall: { self.time.withLock { $0 } }) }
-    func advance(_ duration: Duration) { time.withLock { $0 += duration.nanoseconds } }
-}
 
 @Suite("The watchdog of a process")
 struct WatchdogTests {
     @Test("names the threads whose task takes too long, until it ends")
     func stuck() {
-        let time = HandClock()
+        let time = ManualClock()
         let watchdog = Watchdog(clock: time.clock)
         let first = watchdog.heartbeat("first")
         let second = watchdog.heartbeat("second")
@@ -32,7 +27,7 @@ struct WatchdogTests {
 
     @Test("forgets heartbeats that nobody keeps")
     func forgotten() {
-        let time = HandClock()
+        let time = ManualClock()
         let watchdog = Watchdog(clock: time.clock)
         var heartbeat: Watchdog.Heartbeat? = watchdog.heartbeat("gone")
         heartbeat?.begin()

@@ -13,10 +13,10 @@ import Testing
 /// A module that does not end its deliveries, behind a real lane.
 @Suite("A module that does not answer", .timeLimit(.minutes(20)))
 struct DeadlineTests {
-    let workshop: Workshop
+    let fixture: ModuleFixture
     init() throws {
-        workshop = try Workshop()
-        try workshop.build("scripted.c", as: "scripted.so")
+        fixture = try ModuleFixture()
+        try fixture.build("scripted.c", as: "scripted.so")
     }
 
     private func lane(_ provider: any Provider, abandon: Int, _ news: Mailbox<String>) -> Lane {
@@ -25,7 +25,7 @@ struct DeadlineTests {
         plan.deadline = .milliseconds(1)
         plan.abandon = abandon
         plan.retry.first = .milliseconds(1)
-        let letters = DeadLetters(path: workshop.folder + "/state/dead", clock: .system) { news.put($0) }
+        let letters = DeadLetters(path: fixture.folder + "/state/dead", clock: .system) { news.put($0) }
         return Lane(
             name: "out", provider: provider, plan: plan, concurrency: 1, routes: RunNames(["all"]), deadLetters: letters, clock: .system,
             random: RandomSource(seed: 1)
@@ -44,13 +44,13 @@ struct DeadlineTests {
         lane.waitAndTake(&parcel)
     }
 
-    private var deadLetters: [String] { TestSupport.deadLetters(in: workshop.folder + "/state/dead") }
+    private var deadLetters: [String] { TestSupport.deadLetters(in: fixture.folder + "/state/dead") }
 
     private var soon: Platform.Instant { Clock.system.now() + .seconds(600) }
 
     @Test("stops its lane after too many deliveries past the deadline; a late delivery still finds its whole batch")
     func never() throws {
-        let out = try Scripted(workshop)
+        let out = try Scripted(fixture)
         let news = Mailbox<String>()
         let lane = lane(out.provider, abandon: 2, news)
         lane.start()
@@ -59,7 +59,7 @@ struct DeadlineTests {
             news.wait() == ["the module holds 2 calls beyond the deadline of 1ms (delivery.deadline) and is not called again"])
         #expect(lane.account.abandoned == 2 && lane.account.late == 0)
         // The module reads the batch that was lent to it, and then ends the delivery.
-        let other = try Scripted(workshop)
+        let other = try Scripted(fixture)
         other.provider.reopen()
         #expect(lane.account.late == 1)
         give(lane, "{\"do\":\"deliver\"}")
@@ -72,7 +72,7 @@ struct DeadlineTests {
     @Test("stops its lane when a call does not return, and is destroyed when the call returns")
     func hangs() throws {
         // Each test loads its own module file: reopen in another test releases only what hangs in that test's module.
-        let out = try Scripted(workshop)
+        let out = try Scripted(fixture)
         let news = Mailbox<String>()
         let lane = lane(out.provider, abandon: 3, news)
         lane.start()
@@ -82,7 +82,7 @@ struct DeadlineTests {
         lane.drain()
         lane.waitForEnd()
         #expect(deadLetters.count == 1)
-        let other = try Scripted(workshop)
+        let other = try Scripted(fixture)
         other.provider.reopen()
         lane.waitForClose(until: soon)
         #expect(lane.account.late == 1)

@@ -13,18 +13,18 @@ private struct Isolated {
     let lines: Mailbox<String>
 
     init(
-        _ workshop: Workshop, settings: String = "{}", deadline: Duration = .seconds(600), memory: Int? = nil, halfFrame: Int? = nil,
+        _ fixture: ModuleFixture, settings: String = "{}", deadline: Duration = .seconds(600), memory: Int? = nil, halfFrame: Int? = nil,
         variables: [IsolationPlan.Variable] = [], hiding hidden: [String] = [], clock: Clock = .system, lines: Mailbox<String> = Mailbox()
     ) throws(ModuleFault) {
         self.lines = lines
-        guard let module = try workshop.folders.module("hostile") else { throw ModuleFault("no module") }
+        guard let module = try fixture.folders.module("hostile") else { throw ModuleFault("no module") }
         var plan = ProviderPlan(name: "out", plugin: "hostile", settings: Secret(Array(settings.utf8)))
         plan.delivery.deadline = deadline
         plan.isolation = IsolationPlan()
         if let memory { plan.isolation?.memory = memory }
         plan.isolation?.environment = variables
         provider = try IsolatedInstance(
-            module, plan, hiding: HiddenTexts(hidden), executable: Workshop.router, clock: clock, halfFrame: halfFrame
+            module, plan, hiding: HiddenTexts(hidden), executable: ModuleFixture.router, clock: clock, halfFrame: halfFrame
         ) { level, line in
             lines.put("\(level) \(line)")
         }
@@ -49,15 +49,15 @@ private struct Isolated {
 
 @Suite("An isolated module", .timeLimit(.minutes(20)))
 struct IsolationTests {
-    let workshop: Workshop
+    let fixture: ModuleFixture
     init() throws {
-        workshop = try Workshop()
-        try workshop.build("hostile.c", as: "hostile.so")
+        fixture = try ModuleFixture()
+        try fixture.build("hostile.c", as: "hostile.so")
     }
 
     @Test("gets whole batches, and its answers are the same as in the router's process")
     func delivers() throws {
-        let out = try Isolated(workshop)
+        let out = try Isolated(fixture)
         defer { out.provider.close() }
         #expect(out.deliver("plain") == BatchOutcome(.delivered))
         #expect(out.deliver("echo") == BatchOutcome(.rejected(Answer(code: 1, "{\"do\":\"echo\"}\\n{}\\n"))))
@@ -72,7 +72,7 @@ struct IsolationTests {
     func descriptors() throws {
         let leak = open("/dev/null", O_RDONLY)
         defer { close(leak) }
-        let out = try Isolated(workshop)
+        let out = try Isolated(fixture)
         defer { out.provider.close() }
         #expect(out.deliver("process") != BatchOutcome(.rejected(Answer(code: 1, "\(getpid())"))))
         #expect(out.deliver("descriptors") == BatchOutcome(.rejected(Answer(code: 1, "3 "))))
@@ -81,7 +81,7 @@ struct IsolationTests {
 
     @Test("gets its settings in a way that no other process can read")
     func secrets() throws {
-        let out = try Isolated(workshop, settings: "{\"password\":\"hunter2\"}")
+        let out = try Isolated(fixture, settings: "{\"password\":\"hunter2\"}")
         defer { out.provider.close() }
         #expect(out.deliver("settings") == BatchOutcome(.rejected(Answer(code: 1, "kept"))))
     }
@@ -93,7 +93,7 @@ struct IsolationTests {
             ("garbage", "sent a frame of 4294967295 bytes and was ended"),
         ])
     func restarts(word: String, end: String) throws {
-        let out = try Isolated(workshop)
+        let out = try Isolated(fixture)
         defer { out.provider.close() }
         #expect(out.deliver(word) == BatchOutcome(.unknown(Answer("the process of the module hostile \(end)"))))
         #expect(out.deliverAgain(word) == BatchOutcome(.delivered))
@@ -106,7 +106,7 @@ struct IsolationTests {
 
     @Test("gets a new process after it closed its socket, whether the old one ends or is killed")
     func hangsUp() throws {
-        let out = try Isolated(workshop)
+        let out = try Isolated(fixture)
         defer { out.provider.close() }
         let ends = ["ended with code 0", "died of signal 9 (Killed)"].map { end in
             BatchOutcome(.unknown(Answer("the process of the module hostile \(end)")))
@@ -118,7 +118,7 @@ struct IsolationTests {
 
     @Test("whose child holds its socket after a crash ends its deliveries at once, and the child has ended by then")
     func forks() throws {
-        let out = try Isolated(workshop)
+        let out = try Isolated(fixture)
         defer { out.provider.close() }
         #expect(out.deliver("fork") == BatchOutcome(.unknown(Answer("the process of the module hostile died of signal 6 (Aborted)"))))
     }
@@ -126,14 +126,14 @@ struct IsolationTests {
     @Test("gets only a few of the router's variables, and those that its provider names")
     func variables() throws {
         setenv("SWITCHYARD_TEST_SECRET", "not yours", 1)
-        let out = try Isolated(workshop, variables: [IsolationPlan.Variable(name: "MINE", value: "yours")])
+        let out = try Isolated(fixture, variables: [IsolationPlan.Variable(name: "MINE", value: "yours")])
         defer { out.provider.close() }
         #expect(out.deliver("variables") == BatchOutcome(.rejected(Answer(code: 1, "clean|yours|path"))))
     }
 
     @Test("has no standard output; its provider logs its standard error, escaped and with secrets masked")
     func prints() throws {
-        let out = try Isolated(workshop, hiding: ["hunter2"])
+        let out = try Isolated(fixture, hiding: ["hunter2"])
         #expect(out.deliver("print") == BatchOutcome(.delivered))
         #expect(out.lines.wait() == ["information out: \\u{1B}[2J(secret) in a complaint"])
         out.provider.close()
@@ -142,10 +142,10 @@ struct IsolationTests {
     @Test("never shows a hidden text, whatever it sends over the socket")
     func hides() throws {
         let refusal = #expect(throws: ModuleFault.self) {
-            _ = try Isolated(workshop, settings: "{\"do\":\"refuse\"}", hiding: ["no\u{1B}[2J"])
+            _ = try Isolated(fixture, settings: "{\"do\":\"refuse\"}", hiding: ["no\u{1B}[2J"])
         }
         #expect(refusal?.description == "(secret)")
-        let out = try Isolated(workshop, hiding: ["hunter2", "destroyed", "gone", "lie!"])
+        let out = try Isolated(fixture, hiding: ["hunter2", "destroyed", "gone", "lie!"])
         #expect(out.deliver("echo hunter2") == BatchOutcome(.rejected(Answer(code: 1, "{\"do\":\"echo (secret)\"}\\n{}\\n"))))
         #expect(out.deliver("forge") == BatchOutcome(.delivered))
         #expect(out.lines.wait()[0] == "information out: (secret)")
@@ -160,10 +160,10 @@ struct IsolationTests {
     @Test("never shows a part of a hidden text where its own text is cut")
     func hidesCut() throws {
         let refusal = #expect(throws: ModuleFault.self) {
-            _ = try Isolated(workshop, settings: "{\"do\":\"refuse at length\"}", hiding: ["hunter2ää"])
+            _ = try Isolated(fixture, settings: "{\"do\":\"refuse at length\"}", hiding: ["hunter2ää"])
         }
         #expect(refusal?.description.drop { $0 == "x" } == "(secret)…", "the module cut it in the middle of a character")
-        let out = try Isolated(workshop, hiding: ["hunter2hunter2"])
+        let out = try Isolated(fixture, hiding: ["hunter2hunter2"])
         defer { out.provider.close() }
         let outcome = out.deliver("long")
         #expect(outcome.batch == .rejected(Answer(String(repeating: "y", count: 4090) + "(secret)…")))
@@ -173,8 +173,8 @@ struct IsolationTests {
 
     @Test("never shows a hidden text when it refuses its settings at a restart")
     func hidesLater() throws {
-        let starts = IsolationPlan.Variable(name: "STARTS", value: workshop.folder + "/starts")
-        let out = try Isolated(workshop, settings: "{\"do\":\"refuse later\"}", variables: [starts], hiding: ["hunter2"])
+        let starts = IsolationPlan.Variable(name: "STARTS", value: fixture.folder + "/starts")
+        let out = try Isolated(fixture, settings: "{\"do\":\"refuse later\"}", variables: [starts], hiding: ["hunter2"])
         defer { out.provider.close() }
         _ = out.deliver("crash")
         #expect(out.deliverAgain("plain") == BatchOutcome(.retry(Answer("(secret) is wrong"), after: nil)))
@@ -187,7 +187,7 @@ struct IsolationTests {
     @Test(
         "logs a limited number of lines, over the socket, on standard error, or in forged frames", arguments: ["flood", "forge"])
     func floods(word: String) throws {
-        let out = try Isolated(workshop, clock: Clock(now: { Instant(nanoseconds: 0) }, wall: { 0 }))
+        let out = try Isolated(fixture, clock: Clock(now: { Instant(nanoseconds: 0) }, wall: { 0 }))
         #expect(out.deliver(word) == BatchOutcome(.delivered))
         out.provider.close()
         // There are 100 lines of information, and warnings about the dropped lines.
@@ -199,7 +199,7 @@ struct IsolationTests {
 
     @Test("gets a new process after it used up its memory", .enabled(if: !isSanitized, "a sanitizer maps more than any machine has"))
     func eats() throws {
-        let out = try Isolated(workshop, memory: 500_000_000)
+        let out = try Isolated(fixture, memory: 500_000_000)
         defer { out.provider.close() }
         #expect(out.deliver("eat") == BatchOutcome(.unknown(Answer("the process of the module hostile died of signal 6 (Aborted)"))))
         #expect(out.deliverAgain("eat") == BatchOutcome(.delivered))
@@ -207,7 +207,7 @@ struct IsolationTests {
 
     @Test("is ended if it does not answer within the deadline", arguments: ["hang", "silent"])
     func hangs(word: String) throws {
-        let out = try Isolated(workshop, deadline: .milliseconds(200))
+        let out = try Isolated(fixture, deadline: .milliseconds(200))
         defer { out.provider.close() }
         #expect(
             out.deliver(word)
@@ -216,7 +216,7 @@ struct IsolationTests {
 
     @Test("is ended if it sends half a frame")
     func half() throws {
-        let out = try Isolated(workshop, halfFrame: 1)
+        let out = try Isolated(fixture, halfFrame: 1)
         defer { out.provider.close() }
         #expect(
             out.deliver("half") == BatchOutcome(.unknown(Answer("the process of the module hostile sent half a frame and was ended"))))
@@ -229,7 +229,7 @@ struct IsolationTests {
             ("stray", "the outcome of a delivery that it does not have"),
         ])
     func outOfTurn(word: String, what: String) throws {
-        let out = try Isolated(workshop, deadline: .seconds(10))
+        let out = try Isolated(fixture, deadline: .seconds(10))
         defer { out.provider.close() }
         #expect(out.deliver(word) == BatchOutcome(.unknown(Answer("the process of the module hostile sent \(what) and was ended"))))
         #expect(out.deliverAgain(word) == BatchOutcome(.delivered))
@@ -237,10 +237,10 @@ struct IsolationTests {
 
     @Test("is restarted only once for deliveries that come at the same time")
     func startsOnce() throws {
-        let starts = workshop.folder + "/starts"
+        let starts = fixture.folder + "/starts"
         let time = Monitor(Clock.system.now())
         let out = try Isolated(
-            workshop, variables: [IsolationPlan.Variable(name: "STARTS", value: starts)],
+            fixture, variables: [IsolationPlan.Variable(name: "STARTS", value: starts)],
             clock: Clock(now: { time.withLock { $0 } }, wall: { 0 }))
         defer { out.provider.close() }
         _ = out.deliver("crash")
@@ -258,7 +258,7 @@ struct IsolationTests {
         let begin = Clock.system.now()
         let lines = Mailbox<String>()
         let clock = Clock(now: { lines.all.isEmpty ? begin : begin + .seconds(1000) }, wall: { 0 })
-        let out = try Isolated(workshop, deadline: .seconds(600), clock: clock, lines: lines)
+        let out = try Isolated(fixture, deadline: .seconds(600), clock: clock, lines: lines)
         defer { out.provider.close() }
         #expect(
             out.deliver("forge")
@@ -267,7 +267,7 @@ struct IsolationTests {
 
     @Test("is ended if it sends a frame byte by byte and takes too long for the whole frame")
     func drips() throws {
-        let out = try Isolated(workshop, halfFrame: 1)
+        let out = try Isolated(fixture, halfFrame: 1)
         defer { out.provider.close() }
         #expect(
             out.deliver("drip") == BatchOutcome(.unknown(Answer("the process of the module hostile sent half a frame and was ended"))))
@@ -275,14 +275,14 @@ struct IsolationTests {
 
     @Test("ends its deliveries when its process has ended, even if its children go on sending")
     func heir() throws {
-        let out = try Isolated(workshop)
+        let out = try Isolated(fixture)
         defer { out.provider.close() }
         #expect(out.deliver("heir") == BatchOutcome(.unknown(Answer("the process of the module hostile died of signal 6 (Aborted)"))))
     }
 
     @Test("ends all its deliveries as unknown when its process ends")
     func concurrent() throws {
-        let out = try Isolated(workshop)
+        let out = try Isolated(fixture)
         defer { out.provider.close() }
         let outcomes = Mailbox<BatchOutcome>()
         for word in ["silent", "silent", "crash"] { out.provider.deliver(batch("{\"do\":\"\(word)\"}"), attempt: 1) { outcomes.put($0) } }
@@ -292,7 +292,7 @@ struct IsolationTests {
 
     @Test("is not restarted at once, but after a pause that the lane is told")
     func pauses() throws {
-        let out = try Isolated(workshop)
+        let out = try Isolated(fixture)
         defer { out.provider.close() }
         _ = out.deliver("crash")
         guard case .retry(let answer, let after?) = out.deliver("plain").batch else {
@@ -306,7 +306,7 @@ struct IsolationTests {
     @Test("is restarted after pauses that double if it ends again and again")
     func doubles() throws {
         let time = Monitor(Clock.system.now())
-        let out = try Isolated(workshop, clock: Clock(now: { time.withLock { $0 } }, wall: { 0 }))
+        let out = try Isolated(fixture, clock: Clock(now: { time.withLock { $0 } }, wall: { 0 }))
         defer { out.provider.close() }
         for milliseconds in [250, 500, 1000] {
             _ = out.deliver("crash")
@@ -321,7 +321,7 @@ struct IsolationTests {
 
     @Test("that completes a delivery twice has completed it once")
     func twice() throws {
-        let out = try Isolated(workshop)
+        let out = try Isolated(fixture)
         defer { out.provider.close() }
         #expect(out.deliver("twice") == BatchOutcome(.delivered))
         #expect(out.deliver("plain") == BatchOutcome(.delivered))
@@ -334,15 +334,15 @@ struct IsolationTests {
             ("crash", "the process of the module hostile died of signal 6 (Aborted)"),
         ])
     func refuses(word: String, message: String) throws {
-        let fault = #expect(throws: ModuleFault.self) { _ = try Isolated(workshop, settings: "{\"do\":\"\(word)\"}") }
+        let fault = #expect(throws: ModuleFault.self) { _ = try Isolated(fixture, settings: "{\"do\":\"\(word)\"}") }
         #expect(fault?.description == message)
-        let refusal = #expect(throws: ModuleFault.self) { _ = try Isolated(workshop, settings: "{\"do\":\"refuse\"}") }
+        let refusal = #expect(throws: ModuleFault.self) { _ = try Isolated(fixture, settings: "{\"do\":\"refuse\"}") }
         #expect(refusal?.description == "no\\u{1B}[2J", "it is the module's own message; the reader of the file adds the place")
     }
 
     @Test("reports that its destination is gone, and runs destroy when it is closed")
     func closes() throws {
-        let out = try Isolated(workshop)
+        let out = try Isolated(fixture)
         let gone = Mailbox<String>()
         out.provider.onClosed { gone.put($0.message) }
         out.provider.reopen()
@@ -355,14 +355,14 @@ struct IsolationTests {
 
     @Test("ends when the router is gone, whatever it is doing")
     func orphan() throws {
-        let router = Workshop.router
+        let router = ModuleFixture.router
         // For the child, the end of the channel is the end of the router.
         let (ours, process) = try Channel.pair { (socket) throws(SystemFault) in
             try Platform.Process(router, [HostedModule.command], descriptors: [-1, 1, 2, socket])
         }
         var channel: Channel? = ours
         _ = consume ours
-        try channel?.send(.hello, Frame.Hello(path: workshop.folder + "/hostile.so", provider: "out", settings: Array("{}".utf8)).encoded)
+        try channel?.send(.hello, Frame.Hello(path: fixture.folder + "/hostile.so", provider: "out", settings: Array("{}".utf8)).encoded)
         let ready = try #require(try channel?.receive(most: 1000))
         #expect(ready.kind == Frame.Kind.ready.rawValue)
         let event = Array("{\"do\":\"hang\"}\n".utf8)
@@ -377,13 +377,13 @@ struct IsolationTests {
 
     @Test("is refused as soon as another version has replaced it")
     func replaced() throws {
-        let module = try #require(try workshop.folders.module("hostile"))
-        try workshop.build("table.c", as: "other.so")
-        unlink(workshop.folder + "/hostile.so")
-        try FileManager.default.moveItem(atPath: workshop.folder + "/other.so", toPath: workshop.folder + "/hostile.so")
+        let module = try #require(try fixture.folders.module("hostile"))
+        try fixture.build("table.c", as: "other.so")
+        unlink(fixture.folder + "/hostile.so")
+        try FileManager.default.moveItem(atPath: fixture.folder + "/other.so", toPath: fixture.folder + "/hostile.so")
         let plan = ProviderPlan(name: "out", plugin: "hostile", settings: Secret(Array("{}".utf8)))
         let fault = #expect(throws: ModuleFault.self) {
-            _ = try IsolatedInstance(module, plan, executable: Workshop.router, clock: .system) { _, _ in }
+            _ = try IsolatedInstance(module, plan, executable: ModuleFixture.router, clock: .system) { _, _ in }
         }
         #expect(fault?.description.hasSuffix("hostile.so: was replaced by table 1.0.0; restart the router to load it") == true)
     }

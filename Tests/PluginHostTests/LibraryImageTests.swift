@@ -8,8 +8,8 @@ struct LibraryImageTests {
     private let library: [UInt8]
 
     init() throws {
-        let workshop = try Workshop()
-        library = try [UInt8](Data(contentsOf: URL(filePath: workshop.build("table.c", as: "table.so"))))
+        let fixture = try ModuleFixture()
+        library = try [UInt8](Data(contentsOf: URL(filePath: fixture.build("table.c", as: "table.so"))))
     }
 
     private func fault(_ bytes: some Collection<UInt8>) -> String? { Array(bytes).withUnsafeBytes { LibraryImage.fault(in: $0) } }

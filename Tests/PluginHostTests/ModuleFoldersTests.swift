@@ -5,15 +5,15 @@ import Testing
 
 @Suite("Module folders", .timeLimit(.minutes(20)))
 struct ModuleFoldersTests {
-    let workshop: Workshop
+    let fixture: ModuleFixture
 
-    init() throws { workshop = try Workshop() }
+    init() throws { fixture = try ModuleFixture() }
 
     /// Builds the module table.c with that name in its description.
     private func build(_ file: String, name: String) throws {
         let description =
             "{\\\"name\\\":\\\"\(name)\\\",\\\"version\\\":\\\"1.0.0\\\",\\\"summary\\\":\\\"a table\\\",\\\"settings\\\":{\\\"type\\\":\\\"object\\\"}}"
-        try workshop.build("table.c", as: file, ["-DDESCRIPTION=\"\(description)\""])
+        try fixture.build("table.c", as: file, ["-DDESCRIPTION=\"\(description)\""])
     }
 
     @Test(
@@ -24,21 +24,21 @@ struct ModuleFoldersTests {
         ])
     func names(file: String, name: String) throws {
         try build(file, name: name)
-        #expect(try workshop.folders.description(of: name)?.name == name)
+        #expect(try fixture.folders.description(of: name)?.name == name)
     }
 
     @Test(
         "a name that is not [a-z0-9_-]+ finds nothing", arguments: ["", "File", "../file", "file.so", "/file", "fi le", "f\u{0}le", "ﬁle"])
     func badNames(name: String) throws {
         try build("file.so", name: "file")
-        #expect(try workshop.folders.description(of: name) == nil)
+        #expect(try fixture.folders.description(of: name) == nil)
     }
 
     @Test("a name that no module has finds nothing")
     func absent() throws {
         try build("file.so", name: "file")
-        #expect(try workshop.folders.description(of: "fil") == nil)
-        #expect(try ModuleFolders([workshop.folder + "/none"]).description(of: "file") == nil)
+        #expect(try fixture.folders.description(of: "fil") == nil)
+        #expect(try ModuleFolders([fixture.folder + "/none"]).description(of: "file") == nil)
         #expect(try ModuleFolders([]).description(of: "file") == nil)
     }
 
@@ -46,60 +46,60 @@ struct ModuleFoldersTests {
     func wrongName() throws {
         try build("file.so", name: "console")
         #expect(
-            workshop.fault("file")
-                == "\(workshop.folder)/file.so: was found by the name \"file\", but describes itself as \"console\"; the two must agree")
+            fixture.fault("file")
+                == "\(fixture.folder)/file.so: was found by the name \"file\", but describes itself as \"console\"; the two must agree")
     }
 
     @Test("two files for one name in a folder are a fault")
     func ambiguous() throws {
         try build("file.so", name: "file")
         try build("libFile.so", name: "file")
-        #expect(workshop.fault("file") == "\(workshop.folder): holds the module file twice, as file.so and libFile.so; remove one")
+        #expect(fixture.fault("file") == "\(fixture.folder): holds the module file twice, as file.so and libFile.so; remove one")
     }
 
     @Test("the first folder that has the module counts, even if its module cannot be used")
     func order() throws {
-        let second = try workshop.subfolder("second")
+        let second = try fixture.subfolder("second")
         try build("file.so", name: "file")
         try build("second/libFile.so", name: "file")
-        #expect(try workshop.folders.module("file")?.path == workshop.folder + "/file.so")
-        let both = ModuleFolders([second, workshop.folder])
+        #expect(try fixture.folders.module("file")?.path == fixture.folder + "/file.so")
+        let both = ModuleFolders([second, fixture.folder])
         #expect(try both.module("file")?.path == second + "/libFile.so")
         chmod(second + "/libFile.so", 0o777)
-        #expect(workshop.fault("file", in: both)?.contains("can be written by others") == true)
+        #expect(fixture.fault("file", in: both)?.contains("can be written by others") == true)
     }
 
     @Test("the names come from the files, and nothing is loaded")
     func catalogNames() throws {
-        for file in ["libNoOp.so", "file.so", "notes.txt", ".hidden.so", ".so"] { try workshop.write([], as: file) }
-        #expect(workshop.folders.names == ["file", "noop"])
+        for file in ["libNoOp.so", "file.so", "notes.txt", ".hidden.so", ".so"] { try fixture.write([], as: file) }
+        #expect(fixture.folders.names == ["file", "noop"])
     }
 
     // MARK: The folders
 
     @Test("an installed executable searches ../lib/switchyard/plugins, and not its own folder")
     func installed() throws {
-        let bin = try workshop.subfolder("bin")
+        let bin = try fixture.subfolder("bin")
         #expect(ModuleFolders(executable: bin + "/switchyard", environment: nil).folders == [bin + "/../lib/switchyard/plugins"])
     }
 
     @Test("an executable in a build folder searches its own folder too")
     func development() throws {
-        try workshop.write([], as: "libConsole.so")
-        let folders = ModuleFolders(executable: workshop.folder + "/switchyard", environment: nil).folders
-        #expect(folders == [workshop.folder + "/../lib/switchyard/plugins", workshop.folder])
+        try fixture.write([], as: "libConsole.so")
+        let folders = ModuleFolders(executable: fixture.folder + "/switchyard", environment: nil).folders
+        #expect(folders == [fixture.folder + "/../lib/switchyard/plugins", fixture.folder])
     }
 
     @Test("SWITCHYARD_PLUGINS names more folders; relative or missing ones are skipped with a warning")
     func environment() throws {
-        let mine = try workshop.subfolder("mine")
+        let mine = try fixture.subfolder("mine")
         let folders = ModuleFolders(
-            executable: "/nowhere/bin/switchyard", environment: "\(mine)::plugins\u{1B}:\(workshop.folder)/none:\(workshop.folder)")
-        #expect(folders.folders == ["/nowhere/bin/../lib/switchyard/plugins", mine, workshop.folder])
+            executable: "/nowhere/bin/switchyard", environment: "\(mine)::plugins\u{1B}:\(fixture.folder)/none:\(fixture.folder)")
+        #expect(folders.folders == ["/nowhere/bin/../lib/switchyard/plugins", mine, fixture.folder])
         #expect(
             folders.warnings.map(\.description) == [
                 "SWITCHYARD_PLUGINS: \"plugins\\u{1B}\" is left out; a folder needs its absolute path",
-                "SWITCHYARD_PLUGINS: \(workshop.folder)/none cannot be read: No such file or directory",
+                "SWITCHYARD_PLUGINS: \(fixture.folder)/none cannot be read: No such file or directory",
             ])
     }
 
@@ -111,16 +111,16 @@ struct ModuleFoldersTests {
 struct ListingTests {
     @Test("installed modules are sorted by name, with the faults of unusable ones, and without hidden ones")
     func installed() throws {
-        let workshop = try Workshop()
-        let second = try workshop.subfolder("second")
-        try workshop.build("table.c", as: "table.so")
-        try workshop.build("table.c", as: "second/table.so")
-        try workshop.build("scripted.c", as: "second/libScripted.so")
-        try workshop.build("table.c", as: "misnamed.so")
-        try workshop.write([], as: "empty.so")
-        let modules = ModuleFolders([workshop.folder, second]).installed()
+        let fixture = try ModuleFixture()
+        let second = try fixture.subfolder("second")
+        try fixture.build("table.c", as: "table.so")
+        try fixture.build("table.c", as: "second/table.so")
+        try fixture.build("scripted.c", as: "second/libScripted.so")
+        try fixture.build("table.c", as: "misnamed.so")
+        try fixture.write([], as: "empty.so")
+        let modules = ModuleFolders([fixture.folder, second]).installed()
         #expect(modules.map(\.name) == ["empty", "misnamed", "scripted", "table"])
-        #expect(modules.map(\.path) == ["empty.so", "misnamed.so", "second/libScripted.so", "table.so"].map { workshop.folder + "/" + $0 })
+        #expect(modules.map(\.path) == ["empty.so", "misnamed.so", "second/libScripted.so", "table.so"].map { fixture.folder + "/" + $0 })
         let reasons = modules.map { module in
             if case .failure(let fault) = module.state { fault.description } else { "" }
         }
@@ -135,10 +135,10 @@ struct ListingTests {
         "a file whose name is not a module name is listed as refused, and its code never runs",
         arguments: ["Bad Name.so", "File.so", "lib table.so", "libTablé.so", "a.b.so", "esc\u{1B}.so"])
     func badFileName(file: String) throws {
-        let workshop = try Workshop()
+        let fixture = try ModuleFixture()
         // Loading it would end this process.
-        try workshop.build("table.c", as: file, ["-DENDS_THE_PROCESS"])
-        let modules = workshop.folders.installed()
+        try fixture.build("table.c", as: file, ["-DENDS_THE_PROCESS"])
+        let modules = fixture.folders.installed()
         try #require(modules.count == 1)
         guard case .failure(let fault) = modules[0].state else {
             Issue.record("the file was loaded")
@@ -146,8 +146,8 @@ struct ListingTests {
         }
         #expect(fault.description.contains(".so: is not loaded because its file name is not a module name; rename it to NAME.so"))
         #expect(!Listing.table(modules).contains("\u{1B}"))
-        #expect(workshop.folders.names == [])
-        #expect(try workshop.folders.module("table") == nil)
+        #expect(fixture.folders.names == [])
+        #expect(try fixture.folders.module("table") == nil)
     }
 
     @Test("the table has a line for each usable module, and then one for each that cannot be used")

@@ -7,19 +7,19 @@ import Testing
 
 @Suite("An instance of a module", .timeLimit(.minutes(20)))
 struct ModuleInstanceTests {
-    let workshop: Workshop
+    let fixture: ModuleFixture
 
     init() throws {
-        workshop = try Workshop()
-        try workshop.build("scripted.c", as: "scripted.so")
+        fixture = try ModuleFixture()
+        try fixture.build("scripted.c", as: "scripted.so")
     }
 
     // MARK: Making
 
     @Test("the example provider counts its events and logs the sum when it is closed")
     func example() throws {
-        try workshop.buildExample("count.c", as: "count.so")
-        let module = try #require(try workshop.folders.module("count"))
+        try fixture.buildExample("count.c", as: "count.so")
+        let module = try #require(try fixture.folders.module("count"))
         #expect(module.description.name == "count")
         let lines = Mailbox<String>()
         let provider = try module.make(settings: Secret(Array("{}".utf8)), name: "sum") { lines.put("\($0) \($1)") }
@@ -36,35 +36,35 @@ struct ModuleInstanceTests {
 
     @Test("a refusal without a terminating zero byte is read only to the end of its buffer")
     func unterminatedRefusal() {
-        let fault = #expect(throws: ModuleFault.self) { try Scripted(workshop, settings: "{\"refuse\":1}") }
+        let fault = #expect(throws: ModuleFault.self) { try Scripted(fixture, settings: "{\"refuse\":1}") }
         #expect(fault?.description == String(repeating: "x", count: 1024) + "…", "it may have been longer")
     }
 
     @Test("the message about a refusal without a reason says that there is none")
     func silentRefusal() {
-        let fault = #expect(throws: ModuleFault.self) { try Scripted(workshop, settings: "{\"silent\":1}") }
-        let path = workshop.folder + "/scripted.so"
+        let fault = #expect(throws: ModuleFault.self) { try Scripted(fixture, settings: "{\"silent\":1}") }
+        let path = fixture.folder + "/scripted.so"
         #expect(fault?.description == "the module scripted (\(path)) refuses the settings and gives no reason")
     }
 
     @Test("a refusal is escaped for a terminal")
     func refusalWithControls() {
-        let fault = #expect(throws: ModuleFault.self) { try Scripted(workshop, settings: "{\"escape\":1}") }
+        let fault = #expect(throws: ModuleFault.self) { try Scripted(fixture, settings: "{\"escape\":1}") }
         #expect(fault?.description == "\\u{1B}[31mred\\nline \u{FFFD}")
     }
 
     @Test("a hidden text is never in a refusal, a log line, an answer or the reason why a destination is gone")
     func hides() throws {
         let refusal = #expect(throws: ModuleFault.self) {
-            try Scripted(workshop, settings: "{\"escape\":1}", hiding: ["31mred\nline"])
+            try Scripted(fixture, settings: "{\"escape\":1}", hiding: ["31mred\nline"])
         }
         #expect(refusal?.description == "\\u{1B}[(secret) \u{FFFD}")
         let cut = #expect(throws: ModuleFault.self) {
-            try Scripted(workshop, settings: "{\"refuse\":1}", hiding: [String(repeating: "x", count: 1000) + "y", "xxxxz"])
+            try Scripted(fixture, settings: "{\"refuse\":1}", hiding: [String(repeating: "x", count: 1000) + "y", "xxxxz"])
         }
         #expect(cut?.description.hasSuffix("x(secret)…") == true, "the module cut it in the middle")
 
-        let one = try Scripted(workshop, hiding: ["odd", "too odd", "reader", "thread"])
+        let one = try Scripted(fixture, hiding: ["odd", "too odd", "reader", "thread"])
         #expect(one.deliver("mixed").events[0] == .rejected(Answer(code: 422, "(secret)")))
         let gone = Mailbox<Answer>()
         one.provider.onClosed { gone.put($0) }
@@ -78,13 +78,13 @@ struct ModuleInstanceTests {
 
     @Test("the module gets the whole batch: bytes, ends, arrivals, attempt")
     func wholeBatch() throws {
-        let out = try Scripted(workshop)
+        let out = try Scripted(fixture)
         #expect(out.deliver("attempt", attempt: 3) == BatchOutcome(.rejected(Answer(code: 3, "{\"do\":\"attempt\"}\\n{}\\n"))))
     }
 
     @Test("events whose outcome differs from that of their batch are named, in any order", arguments: ["mixed", "unsorted"])
     func mixedOutcomes(word: String) throws {
-        let outcome = try Scripted(workshop).deliver(word)
+        let outcome = try Scripted(fixture).deliver(word)
         let rejected = Outcome.rejected(Answer(code: 422, "too odd"))
         let later = Outcome.retry(Answer(code: 429, ""), after: .milliseconds(1500))
         #expect(outcome == BatchOutcome(.delivered, events: word == "mixed" ? [0: rejected, 1: later] : [1: rejected, 0: later]))
@@ -93,13 +93,13 @@ struct ModuleInstanceTests {
     @Test("a flush ends with the outcome that the module reports")
     func flush() throws {
         let outcomes = Mailbox<Outcome>()
-        try Scripted(workshop).provider.flush { outcomes.put($0) }
+        try Scripted(fixture).provider.flush { outcomes.put($0) }
         #expect(outcomes.all == [.fault(Answer(code: 28, "no space left"))])
     }
 
     @Test("a delivery may end on another thread after deliver has returned, and its batch lives until then")
     func lateEnd() throws {
-        let out = try Scripted(workshop)
+        let out = try Scripted(fixture)
         let outcomes = Mailbox<BatchOutcome>()
         out.provider.deliver(batch("{\"do\":\"keep\"}"), attempt: 1) { outcomes.put($0) }
         #expect(outcomes.all.isEmpty)
@@ -109,7 +109,7 @@ struct ModuleInstanceTests {
 
     @Test("a thread of the module may call log, closed and complete")
     func fromThread() throws {
-        let out = try Scripted(workshop, name: "archive")
+        let out = try Scripted(fixture, name: "archive")
         let gone = Mailbox<Answer>()
         out.provider.onClosed { gone.put($0) }
         #expect(out.deliver("thread") == BatchOutcome(.delivered))
@@ -120,7 +120,7 @@ struct ModuleInstanceTests {
 
     @Test("a handler learns of a destination that was gone before the handler was set")
     func closedBeforeHandler() throws {
-        let out = try Scripted(workshop, settings: "{\"gone\":1}")
+        let out = try Scripted(fixture, settings: "{\"gone\":1}")
         let gone = Mailbox<Answer>()
         out.provider.onClosed { gone.put($0) }
         #expect(gone.all == [Answer("gone before anyone asked")])
@@ -128,7 +128,7 @@ struct ModuleInstanceTests {
 
     @Test("log lines have the provider's name, a valid level, and no control characters")
     func logging() throws {
-        let out = try Scripted(workshop, name: "archive")
+        let out = try Scripted(fixture, name: "archive")
         _ = out.deliver("levels")
         #expect(
             out.lines.all == [
@@ -139,7 +139,7 @@ struct ModuleInstanceTests {
     @Test("a flood of lines is limited, the dropped lines are counted and reported, and an error is still logged")
     func flood() throws {
         let time = Monitor(Instant(nanoseconds: 0))
-        let out = try Scripted(workshop, clock: Clock(now: { time.withLock { $0 } }, wall: { 0 }))
+        let out = try Scripted(fixture, clock: Clock(now: { time.withLock { $0 } }, wall: { 0 }))
         _ = out.deliver("flood")
         let said = Array(repeating: "information out: chatter", count: 100)
         let notice = "warning out: logs more than 10 lines a second; the others are left out and counted"
@@ -162,7 +162,7 @@ struct ModuleInstanceTests {
 
     @Test("a second completion is counted and changes nothing")
     func twice() throws {
-        let out = try Scripted(workshop)
+        let out = try Scripted(fixture)
         let outcomes = Mailbox<BatchOutcome>()
         out.provider.deliver(batch("{\"do\":\"twice\"}"), attempt: 1) { outcomes.put($0) }
         #expect(outcomes.all == [BatchOutcome(.delivered)])
@@ -172,7 +172,7 @@ struct ModuleInstanceTests {
 
     @Test("a completion ends only the delivery that it names")
     func oneOfTwo() throws {
-        let out = try Scripted(workshop)
+        let out = try Scripted(fixture)
         let (first, second) = (Mailbox<BatchOutcome>(), Mailbox<BatchOutcome>())
         out.provider.deliver(batch("{\"do\":\"late\"}"), attempt: 1) { first.put($0) }
         out.provider.deliver(batch("{\"do\":\"nothing special\"}"), attempt: 1) { second.put($0) }
@@ -182,21 +182,21 @@ struct ModuleInstanceTests {
 
     @Test("unknown tokens are counted, unknown contexts are ignored, and the delivery under way goes on")
     func strangers() throws {
-        let out = try Scripted(workshop)
+        let out = try Scripted(fixture)
         #expect(out.deliver("strangers") == BatchOutcome(.delivered))
         #expect(out.provider.strayCompletions == 2)
     }
 
     @Test("a delivery that never ends is unknown when the provider is closed, and a later completion is counted")
     func afterDestroy() throws {
-        let old = try Scripted(workshop)
+        let old = try Scripted(fixture)
         let outcomes = Mailbox<BatchOutcome>()
         old.provider.deliver(batch("{\"do\":\"late\"}"), attempt: 1) { outcomes.put($0) }
         #expect(outcomes.all.isEmpty)
         old.provider.close()
         #expect(outcomes.all == [BatchOutcome(.unknown(Answer("the provider was closed before the module answered")))])
 
-        let new = try Scripted(workshop)
+        let new = try Scripted(fixture)
         new.provider.reopen()
         new.provider.reopen()
         #expect(old.provider.strayCompletions == 2)
@@ -206,7 +206,7 @@ struct ModuleInstanceTests {
 
     @Test("a delivery that ends in destroy has ended properly")
     func inDestroy() throws {
-        let out = try Scripted(workshop)
+        let out = try Scripted(fixture)
         let outcomes = Mailbox<BatchOutcome>()
         out.provider.deliver(batch("{\"do\":\"destroy\"}"), attempt: 1) { outcomes.put($0) }
         out.provider.close()
@@ -215,7 +215,7 @@ struct ModuleInstanceTests {
 
     @Test("close does not wait for a call that hangs; the instance is destroyed, and its batch freed, when the call returns")
     func hanging() throws {
-        let out = try Scripted(workshop)
+        let out = try Scripted(fixture)
         let provider = out.provider
         let outcomes = Mailbox<BatchOutcome>()
         let thread = Thread.start("delivers") {
@@ -225,7 +225,7 @@ struct ModuleInstanceTests {
         provider.close()
         #expect(outcomes.all == [BatchOutcome(.unknown(Answer("the provider was closed before the module answered")))])
         // The reopen of another instance of the same module releases the hanging call.
-        let other = try Scripted(workshop)
+        let other = try Scripted(fixture)
         other.provider.reopen()
         thread.join()
         #expect(provider.strayCompletions == 1)
@@ -235,7 +235,7 @@ struct ModuleInstanceTests {
 
     @Test("a delivery whose call had begun when another thread closed the provider is unknown")
     func beginsDuringClose() throws {
-        let out = try Scripted(workshop)
+        let out = try Scripted(fixture)
         let outcomes = Mailbox<BatchOutcome>()
         // The first look at the batch comes after the beginning of the call, and before the delivery is noted.
         let closing = ClosingBatch(batch("{\"do\":\"late\"}")) { Thread.start("closes") { out.provider.close() }.join() }
@@ -245,7 +245,7 @@ struct ModuleInstanceTests {
 
     @Test("a closed provider is not called again")
     func closed() throws {
-        let out = try Scripted(workshop)
+        let out = try Scripted(fixture)
         out.provider.close()
         out.provider.close()
         out.provider.reopen()
@@ -266,7 +266,7 @@ struct ModuleInstanceTests {
             ("kind", "reported an outcome of the unknown kind 99"),
         ])
     func senseless(word: String, message: String) throws {
-        #expect(try Scripted(workshop).deliver(word) == BatchOutcome(.unknown(Answer("the module scripted " + message))))
+        #expect(try Scripted(fixture).deliver(word) == BatchOutcome(.unknown(Answer("the module scripted " + message))))
     }
 
     @Test("an invalid outcome of a single event affects only that event")
@@ -277,12 +277,12 @@ struct ModuleInstanceTests {
                 0: .unknown(Answer("the module scripted reported an outcome of the unknown kind 77")),
                 1: .unknown(Answer("the module scripted called the destination closed for a single event")),
             ])
-        #expect(try Scripted(workshop).deliver("event kind") == expected)
+        #expect(try Scripted(fixture).deliver("event kind") == expected)
     }
 
     @Test("a message with an absurd size is not read, and a long one is cut to 4 KiB")
     func longMessages() throws {
-        let out = try Scripted(workshop)
+        let out = try Scripted(fixture)
         #expect(out.deliver("endless") == BatchOutcome(.rejected(Answer(code: 422, "(a message of 18446744073709551615 bytes, not read)"))))
         #expect(out.deliver("long") == BatchOutcome(.rejected(Answer(code: 422, String(repeating: "y", count: 4096) + "…"))))
         #expect(out.deliver("no message") == BatchOutcome(.rejected(Answer(code: 422, ""))))
@@ -291,7 +291,7 @@ struct ModuleInstanceTests {
     @Test("messages are repaired where they are not UTF-8, and control and direction characters are escaped")
     func hostileMessages() throws {
         #expect(
-            try Scripted(workshop).deliver("escape")
+            try Scripted(fixture).deliver("escape")
                 == BatchOutcome(.rejected(Answer(code: 422, "a\\u{1B}[2Jb\\nc\u{FFFD}d\\u{202E}e"))))
     }
 }

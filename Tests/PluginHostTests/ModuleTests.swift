@@ -5,10 +5,10 @@ import Testing
 
 @Suite("A module", .timeLimit(.minutes(20)))
 struct ModuleTests {
-    let workshop: Workshop
-    var path: String { workshop.folder + "/table.so" }
+    let fixture: ModuleFixture
+    var path: String { fixture.folder + "/table.so" }
 
-    init() throws { workshop = try Workshop() }
+    init() throws { fixture = try ModuleFixture() }
 
     @Test(
         "a table that cannot be used is refused with the fault and a remedy",
@@ -35,21 +35,21 @@ struct ModuleTests {
             (["-DDESCRIPTION=\"{\\\"name\\\":\\\"\\xff\\\"}\""], "its description is not UTF-8"),
         ])
     func badTables(options: [String], message: String) throws {
-        try workshop.build("table.c", as: "table.so", options)
-        #expect(workshop.fault("table") == "\(path): \(message)")
-        #expect(workshop.fault("table") == "\(path): \(message)", "the second attempt fails too")
+        try fixture.build("table.c", as: "table.so", options)
+        #expect(fixture.fault("table") == "\(path): \(message)")
+        #expect(fixture.fault("table") == "\(path): \(message)", "the second attempt fails too")
     }
 
     @Test("a description that is not a JSON object is refused with the reader's reason")
     func badDescription() throws {
-        try workshop.build("table.c", as: "table.so", ["-DDESCRIPTION=\"[\""])
-        #expect(workshop.fault("table")?.hasPrefix("\(path): its description ") == true)
+        try fixture.build("table.c", as: "table.so", ["-DDESCRIPTION=\"[\""])
+        #expect(fixture.fault("table")?.hasPrefix("\(path): its description ") == true)
     }
 
     @Test("a shorter table, of an older module, is accepted, and functions that it lacks are not called")
     func shorterTable() throws {
-        try workshop.build("table.c", as: "table.so", ["-DSIZE=48"])
-        let module = try #require(try workshop.folders.module("table"))
+        try fixture.build("table.c", as: "table.so", ["-DSIZE=48"])
+        let module = try #require(try fixture.folders.module("table"))
         let provider = try module.make(settings: Secret([]), name: "out") { _, _ in }
         // The module's reopen is after the end of its table. A call of it would end the process.
         provider.reopen()
@@ -58,42 +58,42 @@ struct ModuleTests {
 
     @Test("a longer table, of a newer module, is accepted")
     func longerTable() throws {
-        try workshop.build("table.c", as: "table.so", ["-DSIZE=4000"])
-        #expect(try workshop.folders.module("table") != nil)
+        try fixture.build("table.c", as: "table.so", ["-DSIZE=4000"])
+        #expect(try fixture.folders.module("table") != nil)
     }
 
     @Test("a file that is not a library is refused before it is loaded, with its own path")
     func notALibrary() throws {
-        try workshop.write(Array("not a library, by far\n".utf8), as: "table.so")
-        #expect(workshop.fault("table") == "\(path): is not a shared library; it has no ELF header")
-        try workshop.write(Array(String(repeating: "not a library, by far\n", count: 100).utf8), as: "table.so")
-        #expect(workshop.fault("table") == "\(path): is not a shared library; it has no ELF header")
+        try fixture.write(Array("not a library, by far\n".utf8), as: "table.so")
+        #expect(fixture.fault("table") == "\(path): is not a shared library; it has no ELF header")
+        try fixture.write(Array(String(repeating: "not a library, by far\n", count: 100).utf8), as: "table.so")
+        #expect(fixture.fault("table") == "\(path): is not a shared library; it has no ELF header")
     }
 
     @Test("a missing symbol is found when the module is loaded, not when it is called")
     func unresolvedSymbol() throws {
-        try workshop.build("table.c", as: "table.so", ["-DNEEDS_WHAT_NOBODY_HAS"])
-        #expect(workshop.fault("table") == "\(path): cannot be loaded: undefined symbol: nobody_has_this")
+        try fixture.build("table.c", as: "table.so", ["-DNEEDS_WHAT_NOBODY_HAS"])
+        #expect(fixture.fault("table") == "\(path): cannot be loaded: undefined symbol: nobody_has_this")
     }
 
     @Test("a module that failed to load does not prevent loading the next one")
     func afterFailure() throws {
-        try workshop.write([UInt8](repeating: 1, count: 5000), as: "table.so")
-        #expect(workshop.fault("table") != nil)
-        try workshop.build("scripted.c", as: "scripted.so")
-        #expect(try workshop.folders.module("scripted")?.description.name == "scripted")
-        try workshop.build("table.c", as: "table.so")
-        #expect(try workshop.folders.module("table")?.description.name == "table")
+        try fixture.write([UInt8](repeating: 1, count: 5000), as: "table.so")
+        #expect(fixture.fault("table") != nil)
+        try fixture.build("scripted.c", as: "scripted.so")
+        #expect(try fixture.folders.module("scripted")?.description.name == "scripted")
+        try fixture.build("table.c", as: "table.so")
+        #expect(try fixture.folders.module("table")?.description.name == "table")
     }
 
     @Test("a new file of the same name is loaded in addition to the old one")
     func replaced() throws {
         let description = #"{\"name\":\"table\",\"version\":\"2.0.0\",\"summary\":\"\",\"settings\":{\"type\":\"object\"}}"#
-        try workshop.build("table.c", as: "table.so")
-        let old = try #require(try workshop.folders.module("table"))
-        try workshop.build("table.c", as: "next", ["-DDESCRIPTION=\"\(description)\""])
-        rename(workshop.folder + "/next", path)
-        let new = try #require(try workshop.folders.module("table"))
+        try fixture.build("table.c", as: "table.so")
+        let old = try #require(try fixture.folders.module("table"))
+        try fixture.build("table.c", as: "next", ["-DDESCRIPTION=\"\(description)\""])
+        rename(fixture.folder + "/next", path)
+        let new = try #require(try fixture.folders.module("table"))
         #expect([old, new].map(\.description.version) == ["1.0.0", "2.0.0"])
     }
 }

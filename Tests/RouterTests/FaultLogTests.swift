@@ -12,7 +12,7 @@ import Testing
 struct FaultLogTests {
     private let path = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
 
-    private final class Said: Sendable {
+    private final class Messages: Sendable {
         let lines = Monitor<[String]>([])
         var all: [String] { lines.withLock { $0 } }
         func say(_ line: String) { lines.withLock { $0.append(line) } }
@@ -36,7 +36,7 @@ struct FaultLogTests {
 
     @Test("name the first lines one by one, then each power of ten, and at the end the rest and the sum")
     func totals() {
-        let said = Said()
+        let said = Messages()
         let log = FaultLog(source: "in", showInput: false, rejects: nil, say: said.say)
         note(20, log)
         #expect(said.all == (1...20).map { "in:\($0):3: bad \"x\"" })
@@ -53,7 +53,7 @@ struct FaultLogTests {
 
     @Test("say nothing at the end if each line was named")
     func few() {
-        let said = Said()
+        let said = Messages()
         let log = FaultLog(source: "in", showInput: false, rejects: nil, say: said.say)
         note(20, log)
         log.sumUp()
@@ -62,7 +62,7 @@ struct FaultLogTests {
 
     @Test("count the lines of all blocks of the source, also of those without an invalid line")
     func numbers() {
-        let said = Said()
+        let said = Messages()
         let log = FaultLog(source: "in", showInput: false, rejects: nil, say: said.say)
         log.note([], lines: 1000, in: Block())
         note([Array("a".utf8)], log, lines: 5)
@@ -72,7 +72,7 @@ struct FaultLogTests {
 
     @Test("quote a line only if that is wanted, with control characters as escapes, and only its beginning")
     func quotes() {
-        let said = Said()
+        let said = Messages()
         let log = FaultLog(source: "in", showInput: true, rejects: nil, say: said.say)
         note([[0x1b, 0x5b, 0x6d, 0xff], Array(repeating: 0x78, count: 200), Array(repeating: 0x78, count: 201), []], log)
         let x = String(repeating: "x", count: 200)
@@ -82,7 +82,7 @@ struct FaultLogTests {
 
     @Test("keep each line in the file as it came: as a text if it is one, else in base64, with its place and reason")
     func rejects() throws {
-        let said = Said()
+        let said = Messages()
         defer { try? FileManager.default.removeItem(atPath: path) }
         let rejects = try Rejects(path: path)
         let log = FaultLog(source: "i\"n", showInput: false, rejects: rejects, say: said.say)
@@ -106,7 +106,7 @@ struct FaultLogTests {
 
     @Test("that cannot be kept are counted, and the reason is reported once")
     func unkept() throws {
-        let said = Said()
+        let said = Messages()
         let folder = path + "-folder"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         let rejects = try Rejects(path: folder + "/rejects")

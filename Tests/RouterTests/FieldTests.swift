@@ -12,7 +12,7 @@ import Testing
 @testable import Router
 
 /// A provider that does not answer for its first batch until the test releases it.
-private final class SlowShelf: Provider, Sendable {
+private final class SlowProvider: Provider, Sendable {
     private struct State {
         var lines: [String] = []
         var first: (@Sendable (BatchOutcome) -> Void)?
@@ -50,7 +50,7 @@ struct FieldTests {
     @Test("are destroyed in the queue when their subject no longer allows the field; the others are delivered")
     func levelFalls() throws {
         let ledger = try StreamLedger()
-        let shelf = SlowShelf()
+        let provider = SlowProvider()
         let plan = streamPlan(writes: false) { plan in
             plan.routes[0].consent = ConsentDemand(level: 0)
             plan.consent?.fields = [(Path(keys: ["ip"]), 2)]
@@ -63,7 +63,7 @@ struct FieldTests {
         options.input = ends[0]
         options.key = ledger.key
         options.registry = ledger.registry
-        let router = Router(plan, outlets: [Outlet(provider: shelf, concurrency: 1)], options: options) { _ in }
+        let router = Router(plan, outlets: [Outlet(provider: provider, concurrency: 1)], options: options) { _ in }
         let account = Monitor<Account?>(nil)
         Platform.Thread.start("router") {
             let result = router.run()
@@ -76,16 +76,16 @@ struct FieldTests {
         }
 
         send([event("nobody", "first")])
-        shelf.waitForFirst()
+        provider.waitForFirst()
         send([line("falls", "a"), line("stays", "b"), line("nobody", "c")])
         // All of them are judged now, and they wait behind the first event.
         while router.status.events < 4 { sched_yield() }
         try ledger.set("falls", ConsentTerms(level: "essential"))
-        shelf.release()
+        provider.release()
         close(ends[1])
         let result = account.waitUntilReady { $0.map(Readiness.ready) ?? .notBefore(nil) }
         close(ends[0])
-        #expect(shelf.lines == [event("nobody", "first"), line("stays", "b"), event("nobody", "c")])
+        #expect(provider.lines == [event("nobody", "first"), line("stays", "b"), event("nobody", "c")])
         #expect(result.balances && result.providers[0].lane.total(.withdrawn) == 1)
     }
 }

@@ -4,12 +4,13 @@ import Admission
 import Delivery
 import Platform
 import Queueing
+import TestSupport
 import Testing
 
 @testable import Router
 
 /// A provider whose call does not return until the test releases it.
-private final class Hanging: Provider {
+private final class BlockingProvider: Provider {
     private let state = Monitor((isCalled: false, isFree: false))
 
     func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
@@ -30,29 +31,23 @@ private final class Hanging: Provider {
     }
 }
 
-private final class HandClock: Sendable {
-    private let time = Monitor(Int64(1_000_000_000))
-    var clock: Clock { Clock(now: { Instant(nanoseconds: self.time.withLock { $0 }) }, wall: { self.time.withLock { $0 } }) }
-    func advance(_ duration: Duration) { time.withLock { $0 += duration.nanoseconds } }
-}
-
 @Suite("The health of a router")
 struct HealthTests {
     @Test("names a lane within ten seconds if its provider hangs, and is good again when the call returns")
     func hanging() {
-        let time = HandClock()
-        let provider = Hanging()
-        let rig = Rig([provider], watchdog: Watchdog(clock: time.clock))
-        rig.send("{}\n")
+        let time = ManualClock()
+        let provider = BlockingProvider()
+        let fixture = RouterFixture([provider], watchdog: Watchdog(clock: time.clock))
+        fixture.send("{}\n")
         provider.waitForCall()
-        #expect(rig.router.health.isGood)
+        #expect(fixture.router.health.isGood)
         time.advance(.seconds(9))
-        #expect(rig.router.health.troubles == ["lane p0 hangs"])
-        #expect(rig.router.readiness.troubles == ["lane p0 hangs"])
+        #expect(fixture.router.health.troubles == ["lane p0 hangs"])
+        #expect(fixture.router.readiness.troubles == ["lane p0 hangs"])
         provider.letGo()
-        let account = rig.finish()
+        let account = fixture.finish()
         #expect(account.isComplete)
-        #expect(rig.router.health.isGood)
-        #expect(rig.router.readiness.troubles == ["the router is ending"])
+        #expect(fixture.router.health.isGood)
+        #expect(fixture.router.readiness.troubles == ["the router is ending"])
     }
 }

@@ -52,7 +52,7 @@ private final class TestCollector: Provider, @unchecked Sendable {
 }
 
 /// A router that reads a pipe and has a ledger. It may use the folder of an earlier router.
-private final class HoldRig: @unchecked Sendable {
+private final class HoldFixture: @unchecked Sendable {
     let router: Router
     let registry: Registry
     let out = TestCollector()
@@ -141,15 +141,15 @@ struct HoldTests {
     @Test("releases a held event when any of its ids gets a decision", arguments: [false, true])
     func anySubject(isDurable: Bool) throws {
         try withFolder { folder in
-            let rig = try HoldRig(folder, isDurable: isDurable)
+            let fixture = try HoldFixture(folder, isDurable: isDurable)
             let both = #"{"userId":"ann","anonymousId":"x1"}"#
-            for line in [event("ann", 1), both, #"{"anonymousId":"x1"}"#, event("bob", 1)] { rig.send(line) }
-            rig.waitUntilHeld(4)
-            try rig.say("x1", "all")
-            rig.out.wait(for: 2)
-            #expect(rig.out.lines == [both, #"{"anonymousId":"x1"}"#])
-            rig.waitUntilHeld(2)
-            let account = rig.finish()
+            for line in [event("ann", 1), both, #"{"anonymousId":"x1"}"#, event("bob", 1)] { fixture.send(line) }
+            fixture.waitUntilHeld(4)
+            try fixture.say("x1", "all")
+            fixture.out.wait(for: 2)
+            #expect(fixture.out.lines == [both, #"{"anonymousId":"x1"}"#])
+            fixture.waitUntilHeld(2)
+            let account = fixture.finish()
             #expect(account.balances && account.held.events == 2 && account.verdicts[0, .held] == 2 && account.verdicts[0, .admitted] == 2)
         }
     }
@@ -161,19 +161,19 @@ struct HoldTests {
             var got: [String] = []
             let ids = (0..<40).map { "user\($0)" }
             for run in 0..<3 {
-                let rig = try HoldRig(folder, isDurable: isDurable)
+                let fixture = try HoldFixture(folder, isDurable: isDurable)
                 for number in 0..<600 {
                     let id = ids[(number * 7 + run) % ids.count]
                     sent[id, default: []].append(run * 1000 + number)
-                    rig.send(event(id, run * 1000 + number))
+                    fixture.send(event(id, run * 1000 + number))
                     // Some subjects decide during a run; the last third decides in the last run.
-                    if number % 20 == 10, run < 2 { try rig.say(ids[(number / 20 + run * 13) % 27], "all") }
+                    if number % 20 == 10, run < 2 { try fixture.say(ids[(number / 20 + run * 13) % 27], "all") }
                 }
-                if run == 2 { for id in ids { try rig.say(id, "all") } }
-                let account = rig.finish()
+                if run == 2 { for id in ids { try fixture.say(id, "all") } }
+                let account = fixture.finish()
                 #expect(account.balances && account.providers[0].undelivered == 0, "run \(run): \(account)")
                 #expect(account.verdicts[0, .held] == account.held.events, "run \(run)")
-                got += rig.out.lines
+                got += fixture.out.lines
             }
             #expect(got.count == 1800 && Set(got).count == 1800, "each event is delivered once")
             for (id, numbers) in sent {
@@ -186,29 +186,29 @@ struct HoldTests {
     @Test("delivers the held events of a subject in the order of their arrival")
     func order() throws {
         try withFolder { folder in
-            let rig = try HoldRig(folder)
-            for number in 0..<1000 { rig.send(event(number % 3 == 0 ? "bob" : "ann", number)) }
-            rig.waitUntilHeld(1000)
-            try rig.say("ann", "all")
+            let fixture = try HoldFixture(folder)
+            for number in 0..<1000 { fixture.send(event(number % 3 == 0 ? "bob" : "ann", number)) }
+            fixture.waitUntilHeld(1000)
+            try fixture.say("ann", "all")
             let own = (0..<1000).filter { $0 % 3 != 0 }
-            rig.out.wait(for: own.count)
-            #expect(rig.out.lines == own.map { event("ann", $0) })
-            #expect(rig.finish().held.events == 334)
+            fixture.out.wait(for: own.count)
+            #expect(fixture.out.lines == own.map { event("ann", $0) })
+            #expect(fixture.finish().held.events == 334)
         }
     }
 
     @Test("destroys events without a decision in time, also those of an earlier run")
     func expiry() throws {
         try withFolder { folder in
-            let first = try HoldRig(folder, clock: Clock(now: Clock.system.now, wall: { 1_000_000_000_000 }))
+            let first = try HoldFixture(folder, clock: Clock(now: Clock.system.now, wall: { 1_000_000_000_000 }))
             first.send(event("ann", 1))
             first.waitUntilHeld(1)
             #expect(first.finish().verdicts[0, .held] == 1)
             // The second run is a day minus a second later, and the third is a second after that.
-            let early = try HoldRig(folder, clock: Clock(now: Clock.system.now, wall: { 1_000_000_000_000 + 86_399_000_000_000 }))
+            let early = try HoldFixture(folder, clock: Clock(now: Clock.system.now, wall: { 1_000_000_000_000 + 86_399_000_000_000 }))
             let waiting = early.finish()
             #expect(waiting.held.events == 1 && waiting.held.resumed == 1 && waiting.balances)
-            let late = try HoldRig(folder, clock: Clock(now: Clock.system.now, wall: { 1_000_000_000_000 + 86_400_000_000_000 }))
+            let late = try HoldFixture(folder, clock: Clock(now: Clock.system.now, wall: { 1_000_000_000_000 + 86_400_000_000_000 }))
             late.waitUntilHeld(0)
             let account = late.finish()
             #expect(account.verdicts[0, .expired] == 1 && account.verdicts[0, .held] == 0 && account.balances)
@@ -218,15 +218,15 @@ struct HoldTests {
     @Test("delivers no held event of a subject that withdrew, even if it consents again at once")
     func consentAgain() throws {
         try withFolder { folder in
-            let rig = try HoldRig(folder)
-            for number in 0..<20 { rig.send(event("ann", number)) }
-            rig.waitUntilHeld(20)
-            _ = try rig.router.withdrawals!.withdraw(LedgerID("ann"), purposes: nil, origin: "test")
-            try rig.say("ann", "all")
-            rig.waitUntilHeld(0)
-            rig.send(event("ann", 99))
-            let account = rig.finish()
-            #expect(rig.out.lines == [event("ann", 99)])
+            let fixture = try HoldFixture(folder)
+            for number in 0..<20 { fixture.send(event("ann", number)) }
+            fixture.waitUntilHeld(20)
+            _ = try fixture.router.withdrawals!.withdraw(LedgerID("ann"), purposes: nil, origin: "test")
+            try fixture.say("ann", "all")
+            fixture.waitUntilHeld(0)
+            fixture.send(event("ann", 99))
+            let account = fixture.finish()
+            #expect(fixture.out.lines == [event("ann", 99)])
             #expect(account.verdicts[0, .withdrawn] == 20 && account.verdicts[0, .held] == 0 && account.balances)
         }
     }
@@ -235,13 +235,13 @@ struct HoldTests {
     func unreadable() throws {
         try withFolder { folder in
             let time = Monitor<Int64>(10_000_000_000_000)
-            let rig = try HoldRig(folder, clock: Clock(now: Clock.system.now, wall: { time.withLock { $0 } }))
-            rig.send(event("ann", 1))
-            rig.waitUntilHeld(1)
-            rig.registry.records.isUnreadable = true
-            rig.registry.publish([LedgerChange(short: shortHash(Array("ann".utf8)), effective: [ConsentTerms(level: "all")])])
-            let account = rig.finish()
-            #expect(account.verdicts[0, .held] == 1 && account.held.events == 1 && rig.out.lines == [])
+            let fixture = try HoldFixture(folder, clock: Clock(now: Clock.system.now, wall: { time.withLock { $0 } }))
+            fixture.send(event("ann", 1))
+            fixture.waitUntilHeld(1)
+            fixture.registry.records.isUnreadable = true
+            fixture.registry.publish([LedgerChange(short: shortHash(Array("ann".utf8)), effective: [ConsentTerms(level: "all")])])
+            let account = fixture.finish()
+            #expect(account.verdicts[0, .held] == 1 && account.held.events == 1 && fixture.out.lines == [])
         }
     }
 
@@ -249,36 +249,36 @@ struct HoldTests {
     func full() throws {
         let disk = FaultyDisk()
         try withFolder { folder in
-            let rig = try HoldRig(folder, vfs: disk.name)
-            rig.send(event("ann", 1))
-            rig.waitUntilHeld(1)
+            let fixture = try HoldFixture(folder, vfs: disk.name)
+            fixture.send(event("ann", 1))
+            fixture.waitUntilHeld(1)
             disk.fail(at: 0, .full, stays: true)
             for number in 2...4 {
-                rig.send(event("ann", number))
-                while rig.router.status.events != number { usleep(1000) }
+                fixture.send(event("ann", number))
+                while fixture.router.status.events != number { usleep(1000) }
             }
-            #expect(rig.router.status.held?.fault != nil && rig.router.status.held?.events == 1)
+            #expect(fixture.router.status.held?.fault != nil && fixture.router.status.held?.events == 1)
             disk.heal()
             var number = 4
-            while rig.router.status.held?.events == 1 {
+            while fixture.router.status.held?.events == 1 {
                 number += 1
-                rig.send(event("ann", number))
-                while rig.router.status.events != number { usleep(1000) }
+                fixture.send(event("ann", number))
+                while fixture.router.status.events != number { usleep(1000) }
             }
-            #expect(rig.router.status.held?.fault == nil)
-            try rig.say("ann", "all")
-            rig.out.wait(for: 2)
-            #expect(rig.out.lines == [event("ann", 1), event("ann", number)])
-            let account = rig.finish()
+            #expect(fixture.router.status.held?.fault == nil)
+            try fixture.say("ann", "all")
+            fixture.out.wait(for: 2)
+            #expect(fixture.out.lines == [event("ann", 1), event("ann", number)])
+            let account = fixture.finish()
             #expect(account.verdicts[0, .denied(.unstored)] == number - 2 && account.balances)
-            #expect(rig.said.withLock { $0.map { $0.contains("cannot be held") } } == [true, false])
+            #expect(fixture.said.withLock { $0.map { $0.contains("cannot be held") } } == [true, false])
         }
     }
 
     @Test("reports the events lost in a damaged file, releases the rest, and does not call the run complete")
     func damaged() throws {
         try withFolder { folder in
-            let first = try HoldRig(folder)
+            let first = try HoldFixture(folder)
             for number in 1...3 { first.send(event("ann", number)) }
             first.waitUntilHeld(3)
             #expect(!first.finish().foundDamage)
@@ -287,7 +287,7 @@ struct HoldTests {
             let at = try #require(bytes.range(of: Data(event("ann", 2).utf8)))
             bytes[at.upperBound - 2] = UInt8(ascii: "3")
             try bytes.write(to: file)
-            let second = try HoldRig(folder)
+            let second = try HoldFixture(folder)
             second.waitUntilHeld(2)
             try second.say("ann", "all")
             second.out.wait(for: 2)
@@ -295,7 +295,7 @@ struct HoldTests {
             #expect(second.out.lines == [event("ann", 1), event("ann", 3)])
             #expect(account.foundDamage && account.held.damaged == 1 && account.balances && account.verdicts[0, .admitted] == 2)
             #expect(second.said.withLock { $0.contains { $0.hasSuffix("1 of 3 held events are lost") } }, "\(second.said.withLock { $0 })")
-            #expect(!(try HoldRig(folder).finish().foundDamage))
+            #expect(!(try HoldFixture(folder).finish().foundDamage))
         }
     }
 

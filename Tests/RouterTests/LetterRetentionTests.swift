@@ -17,7 +17,7 @@ import Testing
 struct LetterRetentionTests {
     private static let second: Int64 = 1_000_000_000
 
-    private final class Stand {
+    private final class RetentionFixture {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
         let said = Monitor<[String]>([])
         let letters: DeadLetters
@@ -83,64 +83,64 @@ struct LetterRetentionTests {
 
     @Test("removes what is too old before a plan takes over, by the shorter time of provider and route, and says how many")
     func adopts() {
-        let stand = Stand()
-        stand.bury("old", arrival: 899)
-        stand.bury("due", arrival: 900)
-        stand.bury("young", arrival: 901)
-        stand.bury("short", route: "quick", arrival: 989)
-        stand.bury("shortly", route: "quick", arrival: 991)
-        stand.bury("other", provider: "q", arrival: 1)
-        stand.bury("quick other", provider: "q", route: "quick", arrival: 1)
-        stand.retention.adopt(plan([("p", .seconds(100)), ("q", nil)], [("quick", .seconds(10)), ("r", nil)]))
-        #expect(stand.left == ["young", "shortly", "other"])
-        #expect(stand.said.withLock { $0 } == ["dead letters removed because they are older than retention allows: 4"])
+        let fixture = RetentionFixture()
+        fixture.bury("old", arrival: 899)
+        fixture.bury("due", arrival: 900)
+        fixture.bury("young", arrival: 901)
+        fixture.bury("short", route: "quick", arrival: 989)
+        fixture.bury("shortly", route: "quick", arrival: 991)
+        fixture.bury("other", provider: "q", arrival: 1)
+        fixture.bury("quick other", provider: "q", route: "quick", arrival: 1)
+        fixture.retention.adopt(plan([("p", .seconds(100)), ("q", nil)], [("quick", .seconds(10)), ("r", nil)]))
+        #expect(fixture.left == ["young", "shortly", "other"])
+        #expect(fixture.said.withLock { $0 } == ["dead letters removed because they are older than retention allows: 4"])
     }
 
     @Test("removes nothing and says nothing without a time, and takes back a time that a later plan no longer has")
     func none() {
-        let stand = Stand()
-        stand.bury("a", arrival: 1)
-        stand.retention.adopt(plan([("p", nil)], [("r", nil)]))
-        #expect(stand.left == ["a"] && stand.said.withLock { $0 } == [])
-        stand.retention.adopt(plan([("p", .seconds(5000))]))
-        stand.retention.adopt(plan([("p", nil)]))
-        stand.set(9000)
-        stand.retention.adopt(plan([("q", .seconds(1))]))
-        #expect(stand.left == ["a"] && stand.said.withLock { $0 } == [])
+        let fixture = RetentionFixture()
+        fixture.bury("a", arrival: 1)
+        fixture.retention.adopt(plan([("p", nil)], [("r", nil)]))
+        #expect(fixture.left == ["a"] && fixture.said.withLock { $0 } == [])
+        fixture.retention.adopt(plan([("p", .seconds(5000))]))
+        fixture.retention.adopt(plan([("p", nil)]))
+        fixture.set(9000)
+        fixture.retention.adopt(plan([("q", .seconds(1))]))
+        #expect(fixture.left == ["a"] && fixture.said.withLock { $0 } == [])
     }
 
     @Test("goes on for a provider and a route that were removed from the plan, since nobody has allowed more")
     func removed() {
-        let stand = Stand()
-        stand.bury("a", provider: "gone", arrival: 990)
-        stand.bury("b", route: "gone too", arrival: 995)
-        stand.bury("c", arrival: 1)
-        stand.retention.adopt(plan([("gone", .seconds(20))], [("gone too", .seconds(30))]))
-        #expect(stand.left == ["a", "b", "c"])
-        stand.set(1010)
-        stand.retention.adopt(plan([("p", nil)]))
-        #expect(stand.left == ["b", "c"])
-        stand.set(1025)
-        stand.retention.adopt(plan([("p", nil)]))
-        #expect(stand.left == ["c"])
+        let fixture = RetentionFixture()
+        fixture.bury("a", provider: "gone", arrival: 990)
+        fixture.bury("b", route: "gone too", arrival: 995)
+        fixture.bury("c", arrival: 1)
+        fixture.retention.adopt(plan([("gone", .seconds(20))], [("gone too", .seconds(30))]))
+        #expect(fixture.left == ["a", "b", "c"])
+        fixture.set(1010)
+        fixture.retention.adopt(plan([("p", nil)]))
+        #expect(fixture.left == ["b", "c"])
+        fixture.set(1025)
+        fixture.retention.adopt(plan([("p", nil)]))
+        #expect(fixture.left == ["c"])
     }
 
     @Test("removes a letter during the run when it is due, also one that was buried later")
     func due() {
-        let stand = Stand()
-        stand.retention.adopt(plan([("p", .seconds(100)), ("q", nil)]))
-        stand.bury("first", arrival: 950)
-        stand.bury("second", arrival: 1049)
-        stand.set(1050)
+        let fixture = RetentionFixture()
+        fixture.retention.adopt(plan([("p", .seconds(100)), ("q", nil)]))
+        fixture.bury("first", arrival: 950)
+        fixture.bury("second", arrival: 1049)
+        fixture.set(1050)
         // This letter never expires. Its burial wakes the thread, which finds the first one due.
-        stand.bury("wake", provider: "q", arrival: 1050)
-        stand.said.wait(while: { $0.isEmpty })
-        #expect(stand.left == ["second", "wake"])
-        stand.set(1149)
-        stand.bury("wake again", provider: "q", arrival: 1149)
-        stand.said.wait(while: { $0.count < 2 })
-        #expect(stand.left == ["wake", "wake again"])
-        #expect(stand.said.withLock { $0.allSatisfy { $0.hasSuffix("retention allows: 1") } })
+        fixture.bury("wake", provider: "q", arrival: 1050)
+        fixture.said.wait(while: { $0.isEmpty })
+        #expect(fixture.left == ["second", "wake"])
+        fixture.set(1149)
+        fixture.bury("wake again", provider: "q", arrival: 1149)
+        fixture.said.wait(while: { $0.count < 2 })
+        #expect(fixture.left == ["wake", "wake again"])
+        #expect(fixture.said.withLock { $0.allSatisfy { $0.hasSuffix("retention allows: 1") } })
     }
 
     @Test("searches at the time of the next letter, of whichever burial, and again a second after a search at the earliest")
@@ -163,17 +163,17 @@ struct LetterRetentionTests {
 
     @Test("reports letters that it cannot remove, keeps them, and removes them when it can")
     func fails() throws {
-        let stand = Stand()
-        stand.bury("old", arrival: 1)
-        stand.letters.reopen()
-        let path = stand.letters.path
+        let fixture = RetentionFixture()
+        fixture.bury("old", arrival: 1)
+        fixture.letters.reopen()
+        let path = fixture.letters.path
         for end in ["", "-wal", "-shm", ".witness"] { rename(path + end, path + ".aside" + end) }
-        let witness = stand.folder + "/dead-letters.witness"
+        let witness = fixture.folder + "/dead-letters.witness"
         rename(witness, witness + ".aside")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         try Data(count: 4096).write(to: URL(fileURLWithPath: path + "/entry"))
-        stand.retention.adopt(plan([("p", .seconds(100))]))
-        let said = stand.said.withLock { $0 }
+        fixture.retention.adopt(plan([("p", .seconds(100))]))
+        let said = fixture.said.withLock { $0 }
         #expect(
             said.count == 1 && said[0].hasPrefix("dead letters that may be older than retention allows are not removed yet: \(path)"),
             "\(said)")
@@ -181,8 +181,8 @@ struct LetterRetentionTests {
         try FileManager.default.removeItem(atPath: path)
         for end in ["", "-wal", "-shm"] { rename(path + ".aside" + end, path + end) }
         rename(witness + ".aside", witness)
-        stand.retention.adopt(plan([("p", .seconds(100))]))
-        #expect(stand.left == [])
-        #expect(stand.said.withLock { $0.last } == "dead letters removed because they are older than retention allows: 1")
+        fixture.retention.adopt(plan([("p", .seconds(100))]))
+        #expect(fixture.left == [])
+        #expect(fixture.said.withLock { $0.last } == "dead letters removed because they are older than retention allows: 1")
     }
 }

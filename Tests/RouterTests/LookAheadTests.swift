@@ -20,14 +20,14 @@ struct LookAheadTests {
         var faults: [String] = []
         var duplicates = 0
 
-        mutating func add(_ hand: StreamStand.Hand, from line: Int = 0) {
-            let parcels = hand.worker.parcels
-            admitted += hand.admitted
+        mutating func add(_ box: StreamFixture.WorkerBox, from line: Int = 0) {
+            let parcels = box.worker.parcels
+            admitted += box.admitted
             for entry in parcels[0].entries {
                 subjects.append((0..<Int(entry.subjectCount)).map { parcels[0].subjects[Int(entry.firstSubject) + $0] })
             }
-            faults += hand.faults.map { "\(line + $0.line):\($0.column) \($0.message)" }
-            duplicates += hand.tally.duplicates
+            faults += box.faults.map { "\(line + $0.line):\($0.column) \($0.message)" }
+            duplicates += box.tally.duplicates
         }
     }
 
@@ -52,30 +52,30 @@ struct LookAheadTests {
     @Test("judges the lines of a block as if each line came in a block of its own")
     func sameAsAlone() throws {
         var random = Seeded(state: 7)
-        func stand() throws -> StreamStand {
-            let stand = try StreamStand(
+        func fixture() throws -> StreamFixture {
+            let fixture = try StreamFixture(
                 streamPlan { plan in
                     plan.routes[0].events = [Glob("taken*")]
                     plan.messageID.deduplicate = MessageIDPlan.Deduplication()
                 },
                 lineLimit: 4000)
-            try stand.ledger.set("v", ConsentTerms(level: "standard"))
-            try stand.ledger.set("a", ConsentTerms(level: "essential"))
-            return stand
+            try fixture.ledger.set("v", ConsentTerms(level: "standard"))
+            try fixture.ledger.set("a", ConsentTerms(level: "essential"))
+            return fixture
         }
         var seen = Result()
         for _ in 0..<60 {
-            let (together, alone) = (try stand(), try stand())
+            let (together, alone) = (try fixture(), try fixture())
             let lines = lines(&random)
             var (expected, found) = (Result(), Result())
             for (number, line) in lines.enumerated() {
-                let hand = alone.block([line])
-                alone.turn(hand)
-                expected.add(hand, from: number)
+                let box = alone.block([line])
+                alone.turn(box)
+                expected.add(box, from: number)
             }
-            let hand = together.block(lines)
-            together.turn(hand)
-            found.add(hand)
+            let box = together.block(lines)
+            together.turn(box)
+            found.add(box)
             #expect(found == expected, "\(lines.joined(separator: "\n"))")
             seen.admitted += found.admitted
             seen.faults += found.faults

@@ -37,11 +37,11 @@ private final class Sink: Provider {
 @Suite("A new plan for a running router")
 struct ReloadEdgeTests {
     /// Returns the refusal of the plan, or nil if the router can adopt it.
-    private func refusal(_ rig: Rig, _ change: (inout Plan) -> Void) -> [String]? {
-        var plan = rig.plan
+    private func refusal(_ fixture: RouterFixture, _ change: (inout Plan) -> Void) -> [String]? {
+        var plan = fixture.plan
         change(&plan)
         do throws(ReloadRefusal) {
-            _ = try rig.router.changes(to: plan)
+            _ = try fixture.router.changes(to: plan)
             return nil
         } catch {
             return error.lines
@@ -51,8 +51,8 @@ struct ReloadEdgeTests {
     @Test("is refused as a whole, with every key that needs a restart, and changes nothing")
     func refusals() {
         let sink = Sink()
-        let rig = Rig([sink])
-        let all = refusal(rig) { plan in
+        let fixture = RouterFixture([sink])
+        let all = refusal(fixture) { plan in
             plan.limits.line = 1
             plan.limits.disk = 1
             plan.limits.diskFree = 1
@@ -73,15 +73,15 @@ struct ReloadEdgeTests {
             all == keys.map { "\($0) cannot be changed while the router runs; restart it" } + [
                 "providers.p0.delivery.queue.disk cannot be given to a provider while the router runs; restart it, or give the provider another name"
             ])
-        #expect(rig.router.status.generation == 1)
-        let account = rig.finish()
+        #expect(fixture.router.status.generation == 1)
+        let account = fixture.finish()
         #expect(account.balances)
     }
 
     @Test("may change everything that is judged or delivered, and limits.depth and shutdown")
     func allowed() {
-        let rig = Rig([Sink()])
-        let refusal = refusal(rig) { plan in
+        let fixture = RouterFixture([Sink()])
+        let refusal = refusal(fixture) { plan in
             plan.limits.depth = 7
             plan.shutdown.deadline = .seconds(1)
             plan.messageID.add = false
@@ -93,16 +93,16 @@ struct ReloadEdgeTests {
             plan.providers[0].delivery.queue.memory = 1
         }
         #expect(refusal == nil)
-        _ = rig.finish()
+        _ = fixture.finish()
     }
 
     @Test("keeps an instance whose settings are equal, tunes its lane, and replaces it only if it must")
     func changes() throws {
-        let rig = Rig([Sink(), Sink()])
+        let fixture = RouterFixture([Sink(), Sink()])
         func changes(_ change: (inout Plan) -> Void) throws -> PlanChanges {
-            var plan = rig.plan
+            var plan = fixture.plan
             change(&plan)
-            return try rig.router.changes(to: plan)
+            return try fixture.router.changes(to: plan)
         }
         let same = try changes { $0.routes[0].name = "renamed" }
         #expect(same.providers == [.kept(isTuned: false), .kept(isTuned: false)] && same.removed == [] && same.wanted == [])
@@ -123,34 +123,34 @@ struct ReloadEdgeTests {
             plan.providers.append(ProviderPlan(name: "newer", plugin: "store", settings: Secret([])))
         }
         #expect(other.providers == [.kept(isTuned: false), .added, .added] && other.removed == ["p0"] && other.wanted == [1, 2])
-        _ = rig.finish()
+        _ = fixture.finish()
     }
 
     @Test("of an ending router is refused")
     func ending() throws {
-        let rig = Rig([Sink()])
-        let changes = try rig.router.changes(to: rig.plan)
-        _ = rig.finish()
-        #expect(throws: ReloadRefusal(["the router is ending"])) { try rig.router.adopt(rig.plan, changes, outlets: [:]) }
+        let fixture = RouterFixture([Sink()])
+        let changes = try fixture.router.changes(to: fixture.plan)
+        _ = fixture.finish()
+        #expect(throws: ReloadRefusal(["the router is ending"])) { try fixture.router.adopt(fixture.plan, changes, outlets: [:]) }
     }
 
     @Test("that removes a provider gives up what its lane cannot deliver in time, and the other lanes go on")
     func removes() throws {
         let (hanging, stays) = (Sink(answers: false), Sink())
-        let rig = Rig([hanging, stays])
-        rig.send("{\"n\":1}\n")
+        let fixture = RouterFixture([hanging, stays])
+        fixture.send("{\"n\":1}\n")
         for sink in [hanging, stays] { sink.wait(for: 1) }
-        var plan = rig.plan
+        var plan = fixture.plan
         plan.providers = [plan.providers[1]]
         plan.routes[0].providers = [0]
         plan.shutdown.deadline = .zero
-        let changes = try rig.router.changes(to: plan)
+        let changes = try fixture.router.changes(to: plan)
         #expect(changes.removed == ["p0"] && changes.wanted == [])
-        try rig.router.adopt(plan, changes, outlets: [:])
-        rig.send("{\"n\":2}\n")
+        try fixture.router.adopt(plan, changes, outlets: [:])
+        fixture.send("{\"n\":2}\n")
         stays.wait(for: 2)
-        #expect(rig.router.status.generation == 2)
-        let account = rig.finish()
+        #expect(fixture.router.status.generation == 2)
+        let account = fixture.finish()
         #expect(account.balances && account.providers.map(\.name) == ["p0", "p1"])
         #expect(account.providers.map { $0.lane.totalTaken } == [1, 2])
         #expect(account.providers[0].lane.total(.unknown) == 1 && account.providers.map(\.undelivered) == [1, 0])
@@ -160,21 +160,21 @@ struct ReloadEdgeTests {
     @Test("that adds and renames routes keeps the account of each, and it balances with those of before")
     func routes() throws {
         let sink = Sink()
-        let rig = Rig([sink])
-        rig.send("{\"n\":1}\n")
+        let fixture = RouterFixture([sink])
+        fixture.send("{\"n\":1}\n")
         sink.wait(for: 1)
-        var plan = rig.plan
+        var plan = fixture.plan
         plan.routes[0].name = "renamed"
         var second = RoutePlan(name: "second")
         second.providers = [0]
         plan.routes.append(second)
-        try rig.router.adopt(plan, try rig.router.changes(to: plan), outlets: [:])
-        rig.send("{\"n\":2}\nbad\n")
+        try fixture.router.adopt(plan, try fixture.router.changes(to: plan), outlets: [:])
+        fixture.send("{\"n\":2}\nbad\n")
         sink.wait(for: 3)
         // The first plan comes back, and its route continues under its number.
-        try rig.router.adopt(rig.plan, try rig.router.changes(to: rig.plan), outlets: [:])
-        rig.send("{\"n\":3}\n")
-        let account = rig.finish()
+        try fixture.router.adopt(fixture.plan, try fixture.router.changes(to: fixture.plan), outlets: [:])
+        fixture.send("{\"n\":3}\n")
+        let account = fixture.finish()
         #expect(account.balances && account.isComplete && account.received == 4 && account.rejected == 1 && account.valid == 3)
         #expect(account.routes == ["all", "renamed", "second"])
         #expect((0..<3).map { account.verdicts[$0, .admitted] } == [2, 1, 1])
@@ -184,11 +184,11 @@ struct ReloadEdgeTests {
 
     @Test("that does not take over closes the providers that were opened for it")
     func discards() throws {
-        let rig = Rig([Sink()])
+        let fixture = RouterFixture([Sink()])
         let opened = Sink()
-        rig.router.discard(Outlet(provider: opened, concurrency: 1), of: "new")
+        fixture.router.discard(Outlet(provider: opened, concurrency: 1), of: "new")
         #expect(opened.isClosed)
-        let account = rig.finish()
+        let account = fixture.finish()
         #expect(account.providers.map(\.name) == ["p0"] && account.isComplete)
     }
 }
@@ -198,11 +198,11 @@ struct AccountTests {
     @Test("does not balance if one event is missing at a route, at a provider or in the input")
     func missing() {
         let sinks = [Sink(), Sink(answers: false)]
-        let rig = Rig(sinks)
-        rig.send("{\"n\":1}\nbad\n{\"n\":2}\n")
+        let fixture = RouterFixture(sinks)
+        fixture.send("{\"n\":1}\nbad\n{\"n\":2}\n")
         for sink in sinks { sink.wait(for: 1) }
-        rig.router.hurry()
-        let account = rig.finish()
+        fixture.router.hurry()
+        let account = fixture.finish()
         #expect(account.balances && !account.isComplete && account.lostSome && account.valid == 2)
         var input = account
         input.received -= 1
@@ -221,11 +221,11 @@ struct AccountTests {
     @Test("calls a destination that its reader closed incomplete, but not lost if all are closed")
     func closed() {
         let sinks = [Sink(answers: false), Sink(answers: false)]
-        let rig = Rig(sinks)
-        rig.send("{\"n\":1}\n")
+        let fixture = RouterFixture(sinks)
+        fixture.send("{\"n\":1}\n")
         for sink in sinks { sink.wait(for: 1) }
-        rig.router.hurry()
-        var account = rig.finish()
+        fixture.router.hurry()
+        var account = fixture.finish()
         #expect(account.lostSome && !account.isComplete)
         account.providers[0].isClosed = true
         #expect(account.lostSome)

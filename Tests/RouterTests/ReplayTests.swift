@@ -48,7 +48,7 @@ private final class Letters {
     }
 }
 
-private final class Taking: Provider {
+private final class AnsweringProvider: Provider {
     private let answer: @Sendable ([String], Int) -> BatchOutcome
     init(_ answer: @escaping @Sendable ([String], Int) -> BatchOutcome) { self.answer = answer }
     func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
@@ -80,7 +80,7 @@ struct ReplayTests {
         _ answer: @escaping @Sendable ([String], Int, Replay) -> BatchOutcome
     ) throws -> ReplayAccount {
         let replay = Replay(plan, letters.file, options: options) { _ in }
-        return try replay.run { _ in Outlet(provider: Taking { [unowned replay] in answer($0, $1, replay) }, concurrency: 1) }[0]
+        return try replay.run { _ in Outlet(provider: AnsweringProvider { [unowned replay] in answer($0, $1, replay) }, concurrency: 1) }[0]
     }
 
     @Test("removes delivered letters before it sends the next group, and begins with one letter")
@@ -129,7 +129,7 @@ struct ReplayTests {
     func lateAnswer() throws {
         let letters = try Letters(["{\"n\":0}", "{\"n\":1}"], apart: 0)
         let late = Monitor<(@Sendable (BatchOutcome) -> Void)?>(nil)
-        final class Late: Provider {
+        final class LateProvider: Provider {
             let late: Monitor<(@Sendable (BatchOutcome) -> Void)?>
             init(_ late: Monitor<(@Sendable (BatchOutcome) -> Void)?>) { self.late = late }
             func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
@@ -146,7 +146,7 @@ struct ReplayTests {
         var impatient = plan()
         impatient.providers[0].delivery.deadline = .milliseconds(1)
         let account = try Replay(impatient, letters.file, options: ReplayOptions()) { _ in }.run { _ in
-            Outlet(provider: Late(late), concurrency: 1)
+            Outlet(provider: LateProvider(late), concurrency: 1)
         }[0]
         #expect(account.delivered == 0 && account.failed == 2 && account.balances)
         #expect(letters.left.count == 2)
@@ -196,7 +196,7 @@ struct ReplayTests {
         slow.providers[0].delivery.retry.first = .seconds(600)
         slow.providers[0].delivery.retry.most = .seconds(600)
         var options = ReplayOptions()
-        options.patience = .seconds(600)
+        options.timeout = .seconds(600)
         let account = try replay(slow, letters, options) { _, _, replay in
             replay.stop(within: .seconds(600))
             return BatchOutcome(.retry(Answer("not yet"), after: nil))
@@ -205,7 +205,7 @@ struct ReplayTests {
         #expect(letters.left.count == 3)
     }
 
-    @Test("checks consent again at hand-over, so that a change after the judgement holds")
+    @Test("checks consent again at box-over, so that a change after the judgement holds")
     func asksAtHandOver() throws {
         let ledger = try StreamLedger()
         let subject = SubjectKey(of: Array("ann".utf8), under: ledger.key)

@@ -44,7 +44,7 @@ private final class Store: Provider, @unchecked Sendable {
 }
 
 /// A router that reads a pipe to which the test writes.
-final class Rig: @unchecked Sendable {
+final class RouterFixture: @unchecked Sendable {
     let router: Router
     let plan: Plan
     let said = Monitor<[String]>([])
@@ -117,10 +117,10 @@ struct RouterTests {
     @Test("keeps the order of events in every lane with any number of workers", arguments: [1, 2, 5])
     func order(workers: Int) {
         let stores = [Store(), Store()]
-        let rig = Rig(stores, workers: workers)
+        let fixture = RouterFixture(stores, workers: workers)
         let events = events(5000)
-        rig.send(events.joined(separator: "\n"))
-        let account = rig.finish()
+        fixture.send(events.joined(separator: "\n"))
+        let account = fixture.finish()
         for store in stores { #expect(store.lines == events) }
         #expect(account.balances && account.isComplete)
         #expect(account.received == 5000)
@@ -130,64 +130,64 @@ struct RouterTests {
     func independence() {
         let hanging = Store(nil)
         let good = Store()
-        let rig = Rig([hanging, good], memory: 300, drain: .zero)
+        let fixture = RouterFixture([hanging, good], memory: 300, drain: .zero)
         // The first event fills the queue of the hanging lane. The second event stops the source, before or after the good lane takes it.
-        rig.send(#"{"pad":"\#(String(repeating: "x", count: 280))"}"# + "\n")
+        fixture.send(#"{"pad":"\#(String(repeating: "x", count: 280))"}"# + "\n")
         good.wait(for: 1)
         hanging.wait(for: 1)
-        rig.send("{\"n\":2}\n")
-        rig.router.hurry()
-        let account = rig.finish()
+        fixture.send("{\"n\":2}\n")
+        fixture.router.hurry()
+        let account = fixture.finish()
         #expect(account.balances)
         let lane = account.providers[0].lane
         #expect(lane.total(.unknown) == 1, "it may have been delivered")
         #expect(lane.total(.undelivered) == lane.totalTaken - 1)
         #expect(lane.lost == 0)
-        #expect(rig.deadLetters == account.providers.reduce(0) { $0 + $1.undelivered })
+        #expect(fixture.deadLetters == account.providers.reduce(0) { $0 + $1.undelivered })
         #expect(account.lostSome)
     }
 
     @Test("ends when no lane is left although the input goes on, and logs one line for each lane")
     func endsWithoutLanes() {
         let stores = [Store(), Store()]
-        let rig = Rig(stores)
-        rig.send("{\"n\":1}\n")
+        let fixture = RouterFixture(stores)
+        fixture.send("{\"n\":1}\n")
         for store in stores { store.wait(for: 1) }
         stores[0].leave()
-        rig.said.wait(while: { $0.isEmpty })
+        fixture.said.wait(while: { $0.isEmpty })
         stores[1].leave()
-        let account = rig.finish(endingInput: false)
+        let account = fixture.finish(endingInput: false)
         #expect(!account.isComplete)
         #expect(!account.lostSome)
-        let said = rig.said.withLock { $0 }
+        let said = fixture.said.withLock { $0 }
         #expect(said == ["p0: left; the lane is closed", "p1: left; no other provider is left, ending"])
     }
 
     @Test("that is stopped ends after the drain time, even if a worker waits for space in a full lane", arguments: [1, 2])
     func stopsWhileBlocked(workers: Int) {
         let hanging = Store(nil)
-        let rig = Rig([hanging], memory: 100, workers: workers, drain: .zero)
-        rig.send(String(repeating: #"{"pad":"\#(String(repeating: "x", count: 80))"}"# + "\n", count: 200))
+        let fixture = RouterFixture([hanging], memory: 100, workers: workers, drain: .zero)
+        fixture.send(String(repeating: #"{"pad":"\#(String(repeating: "x", count: 80))"}"# + "\n", count: 200))
         hanging.wait(for: 1)
-        rig.router.stopReading()
-        let account = rig.finish(endingInput: false)
+        fixture.router.stopReading()
+        let account = fixture.finish(endingInput: false)
         #expect(account.balances)
         #expect(account.providers[0].lane.lost == 0)
-        #expect(rig.deadLetters == account.providers[0].lane.totalTaken, "everything that was read is kept")
+        #expect(fixture.deadLetters == account.providers[0].lane.totalTaken, "everything that was read is kept")
     }
 
     @Test("that is stopped while it drains after the end of its input has only the time of a stopped one")
     func stopsWhileDraining() {
         let hanging = Store(nil)
-        let rig = Rig([hanging], drain: .seconds(36_000), shutdown: .zero)
-        rig.send("{\"n\":1}\n")
+        let fixture = RouterFixture([hanging], drain: .seconds(36_000), shutdown: .zero)
+        fixture.send("{\"n\":1}\n")
         hanging.wait(for: 1)
-        rig.endInput()
-        while !rig.router.readiness.troubles.contains("the router is ending") { sched_yield() }
-        rig.router.stopReading()
-        let account = rig.finish()
+        fixture.endInput()
+        while !fixture.router.readiness.troubles.contains("the router is ending") { sched_yield() }
+        fixture.router.stopReading()
+        let account = fixture.finish()
         #expect(account.balances && account.providers[0].undelivered == 1)
-        #expect(rig.deadLetters == 1)
+        #expect(fixture.deadLetters == 1)
     }
 
     /// Returns a route with a limit. Its rate is so low that it adds nothing during a test.
@@ -202,9 +202,9 @@ struct RouterTests {
     @Test("shares a limit between its workers, which let exactly the burst pass", arguments: [1, 2, 5])
     func sharedLimit(workers: Int) {
         let store = Store()
-        let rig = Rig([store], routes: [Self.limited(to: 700)], workers: workers)
-        rig.send(events(5000).joined(separator: "\n"))
-        let account = rig.finish()
+        let fixture = RouterFixture([store], routes: [Self.limited(to: 700)], workers: workers)
+        fixture.send(events(5000).joined(separator: "\n"))
+        let account = fixture.finish()
         #expect(account.balances)
         #expect(account.verdicts[0, .admitted] == 700 && account.verdicts[0, .limited] == 4300)
         #expect(store.lines.count == 700)
@@ -214,14 +214,14 @@ struct RouterTests {
     @Test("keeps a limit used up over a reload")
     func limitOverReload() throws {
         let store = Store()
-        let rig = Rig([store], routes: [Self.limited(to: 2)])
-        rig.send("{\"n\":1}\n{\"n\":2}\n")
+        let fixture = RouterFixture([store], routes: [Self.limited(to: 2)])
+        fixture.send("{\"n\":1}\n{\"n\":2}\n")
         store.wait(for: 2)
-        var next = rig.plan
+        var next = fixture.plan
         next.routes = [Self.limited(to: 3)]
-        try rig.router.adopt(next, try rig.router.changes(to: next), outlets: [:])
-        rig.send("{\"n\":3}\n{\"n\":4}\n")
-        let account = rig.finish()
+        try fixture.router.adopt(next, try fixture.router.changes(to: next), outlets: [:])
+        fixture.send("{\"n\":3}\n{\"n\":4}\n")
+        let account = fixture.finish()
         #expect(store.lines == ["{\"n\":1}", "{\"n\":2}", "{\"n\":3}"])
         #expect(account.balances && account.verdicts[0, .limited] == 1)
     }
@@ -235,9 +235,9 @@ struct RouterTests {
         made.providers = [0]
         made.events = [Glob("odd")]
         let rule = EmitPlan(condition: try .condition("n % 2 == 1"), members: [("event", [.json("\"odd\"")])])
-        let rig = Rig([store], routes: [all, made], workers: 3, emits: [rule])
-        rig.send((1...2000).map { "{\"n\":\($0)}" }.joined(separator: "\n"))
-        let account = rig.finish()
+        let fixture = RouterFixture([store], routes: [all, made], workers: 3, emits: [rule])
+        fixture.send((1...2000).map { "{\"n\":\($0)}" }.joined(separator: "\n"))
+        let account = fixture.finish()
         #expect(account.balances && account.isComplete)
         #expect(account.received == 2000 && account.valid == 2000 && account.emitted == 1000)
         #expect(account.verdicts[0, .admitted] == 3000 && account.verdicts[1, .admitted] == 1000)
@@ -251,37 +251,37 @@ struct RouterTests {
     @Test("does not count a line that a stop cut off as invalid")
     func stopsInTheMiddle() {
         let store = Store()
-        let rig = Rig([store])
-        rig.send("{\"n\":1}\n{\"n\":")
+        let fixture = RouterFixture([store])
+        fixture.send("{\"n\":1}\n{\"n\":")
         store.wait(for: 1)
-        rig.router.stopReading()
-        let account = rig.finish(endingInput: false)
+        fixture.router.stopReading()
+        let account = fixture.finish(endingInput: false)
         #expect(account.received == 1)
         #expect(account.rejected == 0)
-        #expect(rig.said.withLock { $0 } == ["stdin: an unfinished line of 5 bytes was dropped"])
+        #expect(fixture.said.withLock { $0 } == ["stdin: an unfinished line of 5 bytes was dropped"])
     }
 
     @Test("reports invalid lines in order, by their numbers in the whole input")
     func faultsInOrder() {
         let store = Store()
-        let rig = Rig([store], workers: 3)
+        let fixture = RouterFixture([store], workers: 3)
         let lines = (1...3000).map { $0 % 500 == 0 ? "bad" : "{\"n\":\($0)}" }
-        rig.send(lines.joined(separator: "\n"))
-        let account = rig.finish()
+        fixture.send(lines.joined(separator: "\n"))
+        let account = fixture.finish()
         #expect(account.rejected == 6)
         #expect(account.balances)
-        let said = rig.said.withLock { $0 }
+        let said = fixture.said.withLock { $0 }
         #expect(said.map { $0.prefix(while: { $0 != " " }) } == (1...6).map { "stdin:\($0 * 500):1:" })
     }
 
     @Test("that is stopped delivers the events that it has read")
     func stops() {
         let store = Store()
-        let rig = Rig([store])
-        rig.send("{\"n\":1}\n")
+        let fixture = RouterFixture([store])
+        fixture.send("{\"n\":1}\n")
         store.wait(for: 1)
-        rig.router.stopReading()
-        let account = rig.finish(endingInput: false)
+        fixture.router.stopReading()
+        let account = fixture.finish(endingInput: false)
         #expect(account.isComplete)
         #expect(store.lines == ["{\"n\":1}"])
     }

@@ -44,15 +44,15 @@ struct StateLossTests {
     @Test("ends a router although its input goes on, which delivers what it has and says so in its account")
     func router() {
         let provider = Collector()
-        let rig = Rig([provider])
-        rig.send("{\"n\":1}\n")
+        let fixture = RouterFixture([provider])
+        fixture.send("{\"n\":1}\n")
         provider.wait(for: 1)
-        rig.router.leave(.removed("/state"))
-        rig.router.leave(.removed("/other"))
-        let account = rig.finish(endingInput: false)
+        fixture.router.leave(.removed("/state"))
+        fixture.router.leave(.removed("/other"))
+        let account = fixture.finish(endingInput: false)
         #expect(account.stateFault == .removed("/state") && account.balances && account.isComplete)
         #expect(provider.lines == ["{\"n\":1}"])
-        #expect(rig.said.withLock { $0.count { $0.contains("nothing more is taken") } } == 1)
+        #expect(fixture.said.withLock { $0.count { $0.contains("nothing more is taken") } } == 1)
     }
 }
 

@@ -49,7 +49,7 @@ private final class HeldStore: SpoolStore {
     }
 }
 
-private final class Taker: Provider {
+private final class AcceptingProvider: Provider {
     func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) { done(BatchOutcome(.delivered)) }
     func flush(_ done: @escaping @Sendable (Outcome) -> Void) { done(.delivered) }
     func reopen() {}
@@ -58,7 +58,7 @@ private final class Taker: Provider {
 }
 
 /// A router with one worker and one durable lane.
-private final class Stand {
+private final class StoredFirstFixture {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("switchyard-\(UUID().uuidString)").path
     let router: Router
     private var input: [Int32] = [0, 0]
@@ -82,7 +82,7 @@ private final class Stand {
         options.input = input[0]
         options.acks = listens ? nil : acks[1]
         options.drain = .zero
-        router = Router(plan, outlets: [Outlet(provider: Taker(), concurrency: 1, store: store)], options: options) { _ in }
+        router = Router(plan, outlets: [Outlet(provider: AcceptingProvider(), concurrency: 1, store: store)], options: options) { _ in }
         let (router, account) = (router, account)
         Platform.Thread.start("router") {
             let result = router.run()
@@ -134,35 +134,35 @@ struct StoredFirstTests {
     @Test("before it answers a request, even if storing takes long")
     func requests() {
         let store = HeldStore()
-        let stand = Stand(store, listens: true)
-        let answer = stand.submit("{\"n\":1}")
+        let fixture = StoredFirstFixture(store, listens: true)
+        let answer = fixture.submit("{\"n\":1}")
         store.waitForCommit()
         // The only worker answers this request after all its work for the request before. No lane has to store this one.
-        let next = stand.submit("no event")
+        let next = fixture.submit("no event")
         next.wait(while: { $0 == nil })
         #expect(answer.withLock { $0 } == nil)
         store.release()
         answer.wait(while: { $0 == nil })
         #expect(answer.withLock { $0 } == .stored(invalid: []))
-        stand.finish()
+        fixture.finish()
     }
 
     @Test("before it acknowledges a line of standard input")
     func lines() {
         let store = HeldStore()
-        let stand = Stand(store, listens: false)
-        stand.send("{\"n\":1}")
+        let fixture = StoredFirstFixture(store, listens: false)
+        fixture.send("{\"n\":1}")
         store.waitForCommit()
         store.release()
-        stand.finish()
-        #expect(stand.acknowledged == "1\n")
+        fixture.finish()
+        #expect(fixture.acknowledged == "1\n")
     }
 
     @Test("and never acknowledges a line of standard input if storing fails")
     func unstored() {
-        let stand = Stand(HeldStore(SpoolFault(.failed, "no disk")), listens: false)
-        stand.send("{\"n\":1}")
-        stand.finish()
-        #expect(stand.acknowledged == "")
+        let fixture = StoredFirstFixture(HeldStore(SpoolFault(.failed, "no disk")), listens: false)
+        fixture.send("{\"n\":1}")
+        fixture.finish()
+        #expect(fixture.acknowledged == "")
     }
 }

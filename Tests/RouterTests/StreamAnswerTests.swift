@@ -14,7 +14,7 @@ import Workers
 @testable import Router
 
 /// A provider that collects its lines.
-private final class Shelf: Provider, Sendable {
+private final class CollectingProvider: Provider, Sendable {
     private let taken = Monitor<[String]>([])
     var lines: [String] { taken.withLock { $0 } }
 
@@ -31,9 +31,9 @@ private final class Shelf: Provider, Sendable {
 }
 
 /// A router with a ledger. Either the test submits events to it, or it reads a pipe and acknowledges lines in another pipe.
-private final class Desk {
+private final class StreamAnswerFixture {
     let ledger: StreamLedger
-    let shelf = Shelf()
+    let provider = CollectingProvider()
     let router: Router
     let said = Monitor<[String]>([])
     private let account = Monitor<Account?>(nil)
@@ -56,7 +56,7 @@ private final class Desk {
         options.key = ledger.key
         options.registry = ledger.registry
         let said = said
-        router = Router(plan, outlets: [Outlet(provider: shelf, concurrency: 1)], options: options) { line in
+        router = Router(plan, outlets: [Outlet(provider: provider, concurrency: 1)], options: options) { line in
             said.withLock { $0.append(line) }
         }
         let (router, account) = (router, account)
@@ -111,43 +111,43 @@ private final class Desk {
 struct StreamAnswerTests {
     @Test("is given back if the ledger cannot be written, and accepted when it comes again")
     func givenBack() throws {
-        let desk = try Desk(listens: true)
+        let fixture = try StreamAnswerFixture(listens: true)
         let grant = #"{"type":"consent","userId":"u","consent":{"level":"standard"},"messageId":"m1"}"#
-        desk.ledger.fail()
-        #expect(desk.submit(grant, event("u", "1", #","messageId":"m2""#)) == .overloaded(retryAfter: 1))
-        #expect(desk.submit(event("u", "2", #","messageId":"m3""#)) == .stored(invalid: []), "a block without decisions is accepted")
-        desk.ledger.heal()
-        #expect(desk.submit(grant, event("u", "1", #","messageId":"m2""#)) == .stored(invalid: []))
-        #expect(try desk.ledger.terms("u") == ConsentTerms(level: "standard"))
-        let account = desk.finish()
+        fixture.ledger.fail()
+        #expect(fixture.submit(grant, event("u", "1", #","messageId":"m2""#)) == .overloaded(retryAfter: 1))
+        #expect(fixture.submit(event("u", "2", #","messageId":"m3""#)) == .stored(invalid: []), "a block without decisions is accepted")
+        fixture.ledger.heal()
+        #expect(fixture.submit(grant, event("u", "1", #","messageId":"m2""#)) == .stored(invalid: []))
+        #expect(try fixture.ledger.terms("u") == ConsentTerms(level: "standard"))
+        let account = fixture.finish()
         #expect(account.balances && account.received == 3 && account.duplicates == 0 && account.consent.taken == 1)
-        #expect(desk.shelf.lines.count == 2)
+        #expect(fixture.provider.lines.count == 2)
     }
 
     @Test("that withdraws and consents again destroys the events before the new consent and keeps those after it")
     func anew() throws {
-        let desk = try Desk(listens: false)
+        let fixture = try StreamAnswerFixture(listens: false)
         let again = says("u", #"{"level":"standard","version":"2"}"#)
-        desk.send(says("u", grants), event("u", "1"), says("u", withdraws), again, event("u", "2"))
-        let account = desk.finish()
-        #expect(desk.shelf.lines == [again, event("u", "2")])
+        fixture.send(says("u", grants), event("u", "1"), says("u", withdraws), again, event("u", "2"))
+        let account = fixture.finish()
+        #expect(fixture.provider.lines == [again, event("u", "2")])
         #expect(account.balances && account.providers[0].lane.total(.withdrawn) == 2)
     }
 
     @Test("that the ledger could not store is never acknowledged, nor is any later block, and the run goes on")
     func notAcknowledged() throws {
-        let desk = try Desk(listens: false)
-        try desk.ledger.set("v", ConsentTerms(level: "standard"))
-        desk.send(event("v", "1"))
-        while desk.shelf.lines.count < 1 { sched_yield() }
-        desk.ledger.fail()
-        desk.send(says("v", withdraws), event("v", "2"))
-        while desk.router.status.events < 3 { sched_yield() }
-        desk.ledger.heal()
-        desk.send(event("v", "3"))
-        let account = desk.finish()
+        let fixture = try StreamAnswerFixture(listens: false)
+        try fixture.ledger.set("v", ConsentTerms(level: "standard"))
+        fixture.send(event("v", "1"))
+        while fixture.provider.lines.count < 1 { sched_yield() }
+        fixture.ledger.fail()
+        fixture.send(says("v", withdraws), event("v", "2"))
+        while fixture.router.status.events < 3 { sched_yield() }
+        fixture.ledger.heal()
+        fixture.send(event("v", "3"))
+        let account = fixture.finish()
         #expect(account.balances && account.received == 4 && account.consent.unwritten == 1)
-        #expect(desk.shelf.lines == [event("v", "1")])
-        #expect(desk.acknowledged == 1)
+        #expect(fixture.provider.lines == [event("v", "1")])
+        #expect(fixture.acknowledged == 1)
     }
 }

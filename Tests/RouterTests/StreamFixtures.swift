@@ -93,7 +93,7 @@ final class StreamLedger {
 }
 
 /// Workers that get their turns from the test.
-final class StreamStand {
+final class StreamFixture {
     let ledger: StreamLedger
     let ruleset: Ruleset
     let seen: SeenIDs?
@@ -114,27 +114,27 @@ final class StreamStand {
     }
 
     /// Returns a worker that has judged a block with these lines and waits for its turn.
-    func block(_ lines: String...) -> Hand { block(lines) }
+    func block(_ lines: String...) -> WorkerBox { block(lines) }
 
-    func block(_ lines: [String]) -> Hand {
-        let hand = Hand(Worker(ruleset, lineLimit: lineLimit, depth: 64, blockSize: 4096, seen: seen))
-        hand.worker.block.text.append(lines.map { $0 + "\n" }.joined())
-        consentWriter.prepare(&hand.worker, ruleset)
-        hand.worker.work()
-        return hand
+    func block(_ lines: [String]) -> WorkerBox {
+        let box = WorkerBox(Worker(ruleset, lineLimit: lineLimit, depth: 64, blockSize: 4096, seen: seen))
+        box.worker.block.text.append(lines.map { $0 + "\n" }.joined())
+        consentWriter.prepare(&box.worker, ruleset)
+        box.worker.work()
+        return box
     }
 
     /// Gives the worker its turn. Returns the names of the admitted events.
-    @discardableResult func turn(_ hand: Hand) -> [String] {
-        hand.isWritten = consentWriter.settle(&hand.worker, ruleset, source: "in")
-        return hand.admitted
+    @discardableResult func turn(_ box: WorkerBox) -> [String] {
+        box.isWritten = consentWriter.settle(&box.worker, ruleset, source: "in")
+        return box.admitted
     }
 
     @discardableResult func take(_ lines: String...) -> [String] {
         lines.flatMap { turn(block($0)) }
     }
 
-    final class Hand {
+    final class WorkerBox {
         var worker: Worker
         var isWritten = true
         init(_ worker: consuming Worker) { self.worker = worker }

@@ -116,34 +116,34 @@ private final class Flow {
 
     @Test("an event over the limit counts as limited; an event that is kept passes and uses up nothing of the limit")
     func kept() {
-        let bench = Bench(plan(limited(2, keep: ["error_*"])))
-        for _ in 0..<5 { bench.take(#"{"event":"error_x"}"#, arrival: minute) }
-        for _ in 0..<5 { bench.take(#"{"event":"other"}"#, arrival: minute) }
-        #expect(bench.tally[0, .admitted] == 7 && bench.tally[0, .limited] == 3)
-        #expect(bench.lines().count == 7)
+        let fixture = JudgeFixture(plan(limited(2, keep: ["error_*"])))
+        for _ in 0..<5 { fixture.take(#"{"event":"error_x"}"#, arrival: minute) }
+        for _ in 0..<5 { fixture.take(#"{"event":"other"}"#, arrival: minute) }
+        #expect(fixture.tally[0, .admitted] == 7 && fixture.tally[0, .limited] == 3)
+        #expect(fixture.lines().count == 7)
     }
 
     @Test("only events in the sample use up the limit")
     func behindTheSample() {
-        let bench = Bench(plan(limited(10, rate: 0.5)))
-        for user in 0..<100 { bench.take(#"{"userId":"\#(user)"}"#, arrival: minute) }
-        #expect(bench.tally[0, .admitted] == 10)
-        #expect(bench.tally[0, .limited] + bench.tally[0, .sampledOut] == 90)
-        let all = Bench(plan(route { $0.sample = SamplePlan(rate: 0.5, by: path("userId")) }))
+        let fixture = JudgeFixture(plan(limited(10, rate: 0.5)))
+        for user in 0..<100 { fixture.take(#"{"userId":"\#(user)"}"#, arrival: minute) }
+        #expect(fixture.tally[0, .admitted] == 10)
+        #expect(fixture.tally[0, .limited] + fixture.tally[0, .sampledOut] == 90)
+        let all = JudgeFixture(plan(route { $0.sample = SamplePlan(rate: 0.5, by: path("userId")) }))
         for user in 0..<100 { all.take(#"{"userId":"\#(user)"}"#) }
-        #expect(bench.tally[0, .sampledOut] == all.tally[0, .sampledOut])
+        #expect(fixture.tally[0, .sampledOut] == all.tally[0, .sampledOut])
     }
 
     @Test("a request for verdicts and findings uses up nothing of the limit")
     func trial() {
-        let bench = Bench(plan(limited(1)))
+        let fixture = JudgeFixture(plan(limited(1)))
         for _ in 0..<3 {
-            #expect(bench.verdicts("{}") == [.admitted])
-            #expect(bench.findings("{}")[0].sample?.isWithinLimit == true)
+            #expect(fixture.verdicts("{}") == [.admitted])
+            #expect(fixture.findings("{}")[0].sample?.isWithinLimit == true)
         }
-        bench.take("{}")
-        #expect(bench.verdicts("{}") == [.limited])
-        #expect(bench.findings("{}")[0].sample?.isWithinLimit == false)
+        fixture.take("{}")
+        #expect(fixture.verdicts("{}") == [.limited])
+        #expect(fixture.findings("{}")[0].sample?.isWithinLimit == false)
     }
 
     @Test("each route has its own limit, and continues with it under the next plan that has its name")
@@ -151,20 +151,20 @@ private final class Flow {
         let memories = RouteMemories()
         var first = plan(limited(2), limited(3))
         (first.routes[0].name, first.routes[1].name) = ("a", "b")
-        let bench = Bench(first, memories: memories)
-        bench.take("{}")
-        #expect(bench.verdicts("{}") == [.admitted, .admitted])
-        bench.take("{}")
-        #expect(bench.verdicts("{}") == [.limited, .admitted])
+        let fixture = JudgeFixture(first, memories: memories)
+        fixture.take("{}")
+        #expect(fixture.verdicts("{}") == [.admitted, .admitted])
+        fixture.take("{}")
+        #expect(fixture.verdicts("{}") == [.limited, .admitted])
         var second = plan(limited(3), limited(2), limited(2))
         (second.routes[0].name, second.routes[1].name, second.routes[2].name) = ("b", "a", "c")
-        let next = Bench(second, memories: memories)
+        let next = JudgeFixture(second, memories: memories)
         #expect(next.verdicts("{}") == [.admitted, .limited, .admitted])
         // The plan before may still judge blocks.
-        bench.take("{}")
+        fixture.take("{}")
         #expect(next.verdicts("{}") == [.limited, .limited, .admitted])
         // A route whose name was gone begins anew.
-        _ = Bench(plan(route { $0.name = "b" }), memories: memories)
-        #expect(Bench(second, memories: memories).verdicts("{}") == [.limited, .admitted, .admitted])
+        _ = JudgeFixture(plan(route { $0.name = "b" }), memories: memories)
+        #expect(JudgeFixture(second, memories: memories).verdicts("{}") == [.limited, .admitted, .admitted])
     }
 }

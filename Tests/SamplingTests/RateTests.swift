@@ -21,22 +21,22 @@ private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond *
 
     @Test("the first glob that matches the name decides the rate; otherwise it is the usual one")
     func firstMatch() {
-        let bench = Bench(plan(NamedRateTests.sample(0, ("item_viewed", 1), ("item_*", 0), ("a*", 1), ("*", 0.5))))
+        let fixture = JudgeFixture(plan(NamedRateTests.sample(0, ("item_viewed", 1), ("item_*", 0), ("a*", 1), ("*", 0.5))))
         for user in 0..<50 {
-            #expect(bench.verdicts(#"{"event":"item_viewed","userId":\#(user)}"#) == [.admitted])
-            #expect(bench.verdicts(#"{"event":"item_bought","userId":\#(user)}"#) == [.sampledOut])
-            #expect(bench.verdicts(#"{"event":"ab","userId":\#(user)}"#) == [.admitted])
-            #expect(bench.verdicts(#"{"userId":\#(user)}"#) == [.sampledOut], "without a name no glob matches")
+            #expect(fixture.verdicts(#"{"event":"item_viewed","userId":\#(user)}"#) == [.admitted])
+            #expect(fixture.verdicts(#"{"event":"item_bought","userId":\#(user)}"#) == [.sampledOut])
+            #expect(fixture.verdicts(#"{"event":"ab","userId":\#(user)}"#) == [.admitted])
+            #expect(fixture.verdicts(#"{"userId":\#(user)}"#) == [.sampledOut], "without a name no glob matches")
         }
-        let half = (0..<1000).count { bench.verdicts(#"{"event":"x","userId":\#($0)}"#) == [.admitted] }
+        let half = (0..<1000).count { fixture.verdicts(#"{"event":"x","userId":\#($0)}"#) == [.admitted] }
         #expect((450...550).contains(half))
     }
 
     @Test("a user who is in at a lower rate is in at every higher one, whatever the names")
     func nested() {
-        let bench = Bench(plan(NamedRateTests.sample(0.5, ("few", 0.05), ("some", 0.1))))
+        let fixture = JudgeFixture(plan(NamedRateTests.sample(0.5, ("few", 0.05), ("some", 0.1))))
         for user in 0..<2000 {
-            let isIn = ["few", "some", "other"].map { bench.verdicts(#"{"event":"\#($0)","userId":\#(user)}"#) == [.admitted] }
+            let isIn = ["few", "some", "other"].map { fixture.verdicts(#"{"event":"\#($0)","userId":\#(user)}"#) == [.admitted] }
             #expect(!isIn[0] || isIn[1])
             #expect(!isIn[1] || isIn[2])
         }
@@ -46,10 +46,10 @@ private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond *
     func annotated() {
         var route = NamedRateTests.sample(0.999999, ("few", 0.9999), ("all", 1))
         route.sample?.keep = [Glob("kept")]
-        let bench = Bench(plan(route))
-        for name in ["few", "all", "other", "kept"] { bench.take(#"{"userId":1,"event":"\#(name)"}"#) }
+        let fixture = JudgeFixture(plan(route))
+        for name in ["few", "all", "other", "kept"] { fixture.take(#"{"userId":1,"event":"\#(name)"}"#) }
         #expect(
-            bench.lines() == [
+            fixture.lines() == [
                 #"{"userId":1,"event":"few","sampleRate":0.9999}"#, #"{"userId":1,"event":"all","sampleRate":1}"#,
                 #"{"userId":1,"event":"other","sampleRate":0.999999}"#, #"{"userId":1,"event":"kept","sampleRate":1}"#,
             ])
@@ -58,15 +58,15 @@ private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond *
 
 @Suite struct AnnotationTests {
     private func annotated(_ line: String, at place: String, _ change: (inout RoutePlan) -> Void = { _ in }) -> String? {
-        let bench = Bench(
+        let fixture = JudgeFixture(
             plan(
                 route {
                     $0.sample = SamplePlan(rate: 1)
                     $0.sample?.annotation = path(place)
                     change(&$0)
                 }))
-        bench.take(line)
-        return bench.lines().first
+        fixture.take(line)
+        return fixture.lines().first
     }
 
     @Test("the rate is set as a member, and the rest stays byte for byte")
@@ -97,12 +97,12 @@ private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond *
         plan.consent?.levels = [.init(name: "none", purposes: nil), .init(name: "some", purposes: nil), .init(name: "all", purposes: nil)]
         plan.consent?.unknown = .assume(0)
         plan.consent?.fields = [(path("a"), 1), (path("b"), 2)]
-        let bench = Bench(plan)
+        let fixture = JudgeFixture(plan)
         for (name, rate) in [("kept", "1"), ("x", "0.9")] {
             for (level, members) in [("none", ""), ("some", #""a":1,"#), ("all", #""a":1,"b":2,"#)] {
                 let context = #""messageId":"m","context":{"consent":{"level":"\#(level)"}}"#
-                bench.take(#"{"event":"\#(name)","a":1,"b":2,\#(context)}"#)
-                #expect(bench.lines().last == #"{"event":"\#(name)",\#(members)\#(context),"r":\#(rate)}"#)
+                fixture.take(#"{"event":"\#(name)","a":1,"b":2,\#(context)}"#)
+                #expect(fixture.lines().last == #"{"event":"\#(name)",\#(members)\#(context),"r":\#(rate)}"#)
             }
         }
     }
@@ -182,8 +182,8 @@ private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond *
         for count in model.run(2000, seconds: 5).passing { #expect((150...201).contains(count)) }
     }
 
-    private func bench() -> Bench {
-        Bench(
+    private func fixture() -> JudgeFixture {
+        JudgeFixture(
             plan(
                 route {
                     $0.sample = SamplePlan(rate: 1, by: TargetTests.oneUser, keep: [Glob("kept")])
@@ -194,17 +194,17 @@ private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond *
 
     @Test("the same hash as in any sample decides who is in at the rate, and the event carries the rate")
     func keyed() throws {
-        let bench = bench()
-        for user in 0..<3000 { bench.take(#"{"userId":\#(user)}"#, arrival: second * Int64(user) / 100) }
+        let fixture = fixture()
+        for user in 0..<3000 { fixture.take(#"{"userId":\#(user)}"#, arrival: second * Int64(user) / 100) }
         var last = 1.0
         for user in 3000..<4000 {
-            let before = bench.parcels[0].entries.count
+            let before = fixture.parcels[0].entries.count
             let line = #"{"userId":\#(user)}"#
-            let found = try #require(bench.findings(line, arrival: second * Int64(user) / 100).first?.sample)
-            bench.take(line, arrival: second * Int64(user) / 100)
-            let isIn = bench.parcels[0].entries.count > before
+            let found = try #require(fixture.findings(line, arrival: second * Int64(user) / 100).first?.sample)
+            fixture.take(line, arrival: second * Int64(user) / 100)
+            let isIn = fixture.parcels[0].entries.count > before
             #expect(isIn == (Double(found.hash) * 0x1p-64 < found.rate))
-            if isIn { #expect(bench.lines().last == #"{"userId":\#(user),"r":\#(found.rate)}"#) }
+            if isIn { #expect(fixture.lines().last == #"{"userId":\#(user),"r":\#(found.rate)}"#) }
             last = found.rate
         }
         #expect((0.075...0.1).contains(last))
@@ -212,10 +212,10 @@ private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond *
 
     @Test("an event that is kept always passes at the rate 1, and does not count as traffic")
     func kept() {
-        let bench = bench()
-        for index in 0..<5000 { bench.take(#"{"event":"kept","userId":\#(index)}"#) }
-        #expect(bench.tally[0, .admitted] == 5000)
-        bench.take(#"{"event":"x","userId":1}"#)
-        #expect(bench.lines().last == #"{"event":"x","userId":1,"r":1}"#)
+        let fixture = fixture()
+        for index in 0..<5000 { fixture.take(#"{"event":"kept","userId":\#(index)}"#) }
+        #expect(fixture.tally[0, .admitted] == 5000)
+        fixture.take(#"{"event":"x","userId":1}"#)
+        #expect(fixture.lines().last == #"{"event":"x","userId":1,"r":1}"#)
     }
 }

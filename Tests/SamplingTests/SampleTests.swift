@@ -48,10 +48,10 @@ import Testing
         let rates = [0.05, 0.1, 0.5]
         var plan = plan()
         plan.routes = rates.map { rate in route { $0.sample = SamplePlan(rate: rate, by: path("userId")) } }
-        let bench = Bench(plan)
+        let fixture = JudgeFixture(plan)
         var counts = [0, 0, 0]
         for user in 0..<10_000 {
-            let admitted = bench.verdicts(#"{"userId":"user_\#(user)"}"#).map { $0 == .admitted }
+            let admitted = fixture.verdicts(#"{"userId":"user_\#(user)"}"#).map { $0 == .admitted }
             #expect(!admitted[0] || admitted[1])
             #expect(!admitted[1] || admitted[2])
             for i in 0..<3 where admitted[i] { counts[i] += 1 }

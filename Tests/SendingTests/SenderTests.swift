@@ -10,7 +10,7 @@ struct SenderTests {
     private struct Outcome {
         var fault: SendFault?
         var counts: Sender.Counts
-        var diary: Diary
+        var recorder: SenderRecorder
         var places: [(offset: Int, line: Int)]
     }
 
@@ -20,8 +20,8 @@ struct SenderTests {
         let folder = Folder()
         let descriptor = folder.file("in", text)
         defer { close(descriptor) }
-        let diary = Diary()
-        let sender = Sender(to: "router", by: PlainTransport(try Target(server.url), key: "k3y"), diary.dependencies)
+        let recorder = SenderRecorder()
+        let sender = Sender(to: "router", by: PlainTransport(try Target(server.url), key: "k3y"), recorder.dependencies)
         var limits = LineBatches.Limits()
         limits.events = batch
         change(&limits)
@@ -31,7 +31,7 @@ struct SenderTests {
             try sender.send(LineBatches(descriptor, limits: limits), named: "in") { places.append(($0, $1)) }
         } catch let stopped as SendFault { fault = stopped }
         server.close()
-        return Outcome(fault: fault, counts: sender.counts, diary: diary, places: places)
+        return Outcome(fault: fault, counts: sender.counts, recorder: recorder, places: places)
     }
 
     @Test("every event arrives once and in order, in batches, over one connection, with the key")
@@ -39,7 +39,7 @@ struct SenderTests {
         let server = EventServer()
         let outcome = try send(text(events(0..<5)), to: server)
         #expect(server.taken == events(0..<5) && server.requests.map(\.lines.count) == [2, 2, 1])
-        #expect(outcome.counts.taken == 5 && outcome.counts.bytes == 40 && outcome.diary.said == [])
+        #expect(outcome.counts.taken == 5 && outcome.counts.bytes == 40 && outcome.recorder.said == [])
         #expect(outcome.places.map(\.offset) == [16, 32, 40] && outcome.places.map(\.line) == [2, 4, 5])
         try #require(!server.requests.isEmpty)
         #expect(server.requests[0].head.contains("POST /v1/events?results=each HTTP/1.1"))
@@ -51,7 +51,7 @@ struct SenderTests {
         let server = EventServer(rejects: { $0 == "no" ? "not JSON" : nil })
         let outcome = try send("{\"n\":0}\n\n \r\nno\n{\"n\":1}\n", to: server, batch: 10)
         #expect(server.taken == events(0..<2) && outcome.counts.rejected == 1)
-        #expect(outcome.diary.said == ["in:4: rejected: not JSON"])
+        #expect(outcome.recorder.said == ["in:4: rejected: not JSON"])
     }
 
     @Test("a batch with only rejected events does not stop the next one")
@@ -72,8 +72,8 @@ struct SenderTests {
         #expect(server.taken == events(0..<4) && outcome.fault == nil)
         try #require(server.requests.count == 4)
         #expect(server.requests[1].lines == server.requests[3].lines)
-        #expect(outcome.diary.waits == [.milliseconds(250), .milliseconds(500)])
-        #expect(outcome.diary.said.count == 1)
+        #expect(outcome.recorder.waits == [.milliseconds(250), .milliseconds(500)])
+        #expect(outcome.recorder.said.count == 1)
     }
 
     @Test("if a positive answer is lost, the batch is sent exactly once more, with the same bytes")
@@ -87,7 +87,7 @@ struct SenderTests {
     func retryAfter() throws {
         let server = EventServer { $0 == 0 ? .answer("503 Later", headers: "Retry-After: 7\r\n") : .take }
         let outcome = try send(text(events(0..<1)), to: server)
-        #expect(outcome.diary.waits == [.seconds(7)] && server.taken == events(0..<1))
+        #expect(outcome.recorder.waits == [.seconds(7)] && server.taken == events(0..<1))
     }
 
     @Test("gives up when the time for one batch is over, and reports it")
@@ -95,7 +95,7 @@ struct SenderTests {
         let server = EventServer { _ in .answer("503 Later", headers: "Retry-After: 100\r\n", body: "{\"error\":\"no room\"}") }
         let outcome = try send(text(events(0..<1)), to: server)
         #expect(outcome.fault?.message == "router answers 503, no room; given up after 4 attempts")
-        #expect(outcome.diary.waits.count == 3 && outcome.places.isEmpty)
+        #expect(outcome.recorder.waits.count == 3 && outcome.places.isEmpty)
     }
 
     @Test(
@@ -110,7 +110,7 @@ struct SenderTests {
     func refused(status: String, headers: String, body: String, message: String) throws {
         let server = EventServer { _ in .answer(status, headers: headers, body: body) }
         let outcome = try send(text(events(0..<1)), to: server)
-        #expect(outcome.fault?.message == message && outcome.diary.waits.isEmpty && outcome.counts.taken == 0)
+        #expect(outcome.fault?.message == message && outcome.recorder.waits.isEmpty && outcome.counts.taken == 0)
     }
 
     @Test("a batch that is too large is sent in smaller requests, and an event that is too large alone is rejected alone")
@@ -119,7 +119,7 @@ struct SenderTests {
         // The router refuses 4 events, takes 2, refuses 2, takes 1 and refuses 1.
         let outcome = try send(text(events(0..<4)), to: server, batch: 4)
         #expect(server.taken == events(0..<3) && outcome.counts.rejected == 1)
-        #expect(outcome.diary.said == ["in:4: rejected: router answers 413, too large"])
+        #expect(outcome.recorder.said == ["in:4: rejected: router answers 413, too large"])
         #expect(outcome.places.map(\.line) == [2, 3, 4])
     }
 
@@ -127,7 +127,7 @@ struct SenderTests {
     func rejectedInHalf() throws {
         let server = EventServer({ $0 == 0 ? .answer("413 Large") : .take }, rejects: { $0 == "no" ? "not JSON" : nil })
         let outcome = try send(text(events(0..<3)) + "no\n", to: server, batch: 4)
-        #expect(server.taken == events(0..<3) && outcome.diary.said == ["in:4: rejected: not JSON"])
+        #expect(server.taken == events(0..<3) && outcome.recorder.said == ["in:4: rejected: not JSON"])
     }
 
     @Test("a line over the limit is reported and skipped, and is never in memory as a whole")
@@ -136,7 +136,7 @@ struct SenderTests {
         let long = String(repeating: "x", count: 2_000_000)
         let outcome = try send("{\"n\":0}\n\(long)\n{\"n\":1}\n", to: server) { $0.line = 1000 }
         #expect(server.taken == events(0..<2))
-        #expect(outcome.diary.said == ["in:2: rejected: the line is too long"] && outcome.counts.rejected == 1)
+        #expect(outcome.recorder.said == ["in:2: rejected: the line is too long"] && outcome.counts.rejected == 1)
     }
 
     @Test("an answer in chunks after an interim answer is read completely")
@@ -169,7 +169,7 @@ struct SenderTests {
                 poll(&ready, 1, -1)
             }
         }
-        let transport = PlainTransport(try Target(server.url), key: nil, patience: .milliseconds(1))
+        let transport = PlainTransport(try Target(server.url), key: nil, timeout: .milliseconds(1))
         let body = Array("{}\n".utf8)
         func post() -> Result<Answer, TransportFault> {
             body.withUnsafeBytes { bytes in Result { () throws(TransportFault) in try transport.post(bytes) } }

@@ -29,18 +29,18 @@ final class Folder {
 }
 
 /// Records what a sender said and how long it waited. Only waiting moves its clock.
-final class Diary {
+final class SenderRecorder {
     var said: [String] = []
     var waits: [Duration] = []
-    private let hands = Monitor(Int64(0))
+    private let time = Monitor(Int64(0))
 
     var dependencies: Sender.Dependencies {
-        let hands = hands
+        let time = time
         return Sender.Dependencies(
-            clock: Clock(now: { Instant(nanoseconds: hands.withLock { $0 }) }, wall: { 0 }),
+            clock: Clock(now: { Instant(nanoseconds: time.withLock { $0 }) }, wall: { 0 }),
             wait: { [unowned self] duration in
                 waits.append(duration)
-                hands.withLock { $0 += duration.nanoseconds }
+                time.withLock { $0 += duration.nanoseconds }
             },
             chance: { _ in 0 }, say: { [unowned self] in said.append($0) })
     }

@@ -7,23 +7,23 @@ struct TargetTests {
     @Test("an address without a path means the router's own endpoint")
     func plain() throws {
         let target = try Target("http://127.0.0.1:8088")
-        #expect(target.way == .tcp(host: "127.0.0.1", port: "8088") && target.host == "127.0.0.1:8088")
+        #expect(target.address == .tcp(host: "127.0.0.1", port: "8088") && target.host == "127.0.0.1:8088")
         #expect(target.path == "/v1/events?results=each" && !target.isExposed)
     }
 
     @Test("a path and a query stay, and a name without a port means 80")
     func path() throws {
         let target = try Target("http://events.example/in?team=a")
-        #expect(target.way == .tcp(host: "events.example", port: "80") && target.path == "/in?team=a&results=each")
+        #expect(target.address == .tcp(host: "events.example", port: "80") && target.path == "/in?team=a&results=each")
         #expect(target.isExposed)
-        #expect(try Target("http://[::1]:80/").way == .tcp(host: "::1", port: "80"))
+        #expect(try Target("http://[::1]:80/").address == .tcp(host: "::1", port: "80"))
     }
 
     @Test("https uses libcurl, and a Unix socket uses its path")
     func others() throws {
         #expect(try Target("https://events.example").url == "https://events.example/v1/events?results=each")
-        #expect(try Target("https://events.example").way == .tls)
-        #expect(try Target("unix:/run/x.sock").way == .unix(path: "/run/x.sock"))
+        #expect(try Target("https://events.example").address == .tls)
+        #expect(try Target("unix:/run/x.sock").address == .unix(path: "/run/x.sock"))
     }
 
     @Test(

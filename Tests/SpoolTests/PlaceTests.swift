@@ -14,7 +14,7 @@ import Testing
 struct PlaceTests {
     enum Way: CaseIterable { case file, log, folder, moved, replaced }
 
-    private func take(_ way: Way, _ folder: Folder, _ path: String) throws {
+    private func take(away path: String, by way: Way, _ folder: Folder) throws {
         let files = FileManager.default
         switch way {
         case .file: try files.removeItem(atPath: path)
@@ -34,7 +34,7 @@ struct PlaceTests {
         let file = try spool(folder)
         try file.commit(.insert((1, ["one"]), (2, ["two"])))
         try file.checkPlace()
-        try take(way, folder, file.path)
+        try take(away: file.path, by: way, folder)
         do throws(StorageFault) {
             try file.commit(.insert((3, ["three"])))
             Issue.record("it was stored where nobody finds it")

@@ -90,7 +90,7 @@ struct SettledTests {
         try full.file.commit(.keep(2, of: [2, 3, 4], [(2, 0, "a2"), (4, 0, "a4"), (4, 1, "b4")]))
         // The indexes are those of the row as it was rewritten.
         try full.file.commit(.keep(2, of: [2], [(2, 0, "a2"), (2, 2, "b4")]))
-        func open(_ room: FaultyDisk.Room) throws -> (SpoolFile, FaultyDisk, Folder) {
+        func open(_ room: FaultyDisk.Space) throws -> (SpoolFile, FaultyDisk, Folder) {
             let (disk, folder) = (FaultyDisk(), try full.folder.killed())
             disk.leave(room)
             return (try spool(folder, vfs: disk.name, key: key), disk, folder)
@@ -118,7 +118,7 @@ struct SettledTests {
 
     @Test("leaves the spool as the lane knows it, after a kill between any two steps", arguments: 0..<rounds(30) as Range<UInt64>)
     func model(seed: UInt64) throws {
-        var chance = Vandal(seed)
+        var chance = RandomDamage(seed)
         let full = try Full(rows: 30)
         var rows: [Int64: [String]] = [:]
         for row in 1...30 as ClosedRange<Int64> { rows[row] = ["a\(row)", "b\(row)"] }
@@ -181,11 +181,11 @@ struct SettledTests {
         for row in stride(from: 1 as Int64, through: 31, by: 2) { try full.file.commit(.remove(row)) }
         try full.file.commit(.keep(40, of: [40], [(40, 1, "b40")]))
         let kill = try full.folder.killed()
-        var (data, vandal) = (kill.bytes(noted), Vandal(seed))
+        var (data, random) = (kill.bytes(noted), RandomDamage(seed))
         #expect(data.count == 65536)
         // Only these slots are in use.
         var beginning = Data(data.prefix(64 * 20))
-        let done = vandal.damage(&beginning, page: 64)
+        let done = random.damage(&beginning, page: 64)
         data = seed % 3 == 0 ? beginning : beginning.prefix(64 * 20) + data.dropFirst(64 * 20)
         try kill.write(data, noted)
         let disk = FaultyDisk()

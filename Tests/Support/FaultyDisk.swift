@@ -15,7 +15,7 @@ public final class FaultyDisk: @unchecked Sendable {
     }
 
     /// The free space of the disk.
-    public enum Room: Sendable {
+    public enum Space: Sendable {
         case enough
         /// Only files that are opened from now on, and are empty then, can grow.
         case forNewFiles
@@ -42,7 +42,7 @@ public final class FaultyDisk: @unchecked Sendable {
     public func heal() { faulty_disk_arm(disk, -1, FAULTY_IO, 0) }
 
     /// Sets the free space from now on.
-    public func leave(_ room: Room) {
+    public func leave(_ room: Space) {
         faulty_disk_fill(disk, room == .enough ? FAULTY_ROOM : room == .none ? FAULTY_NO_ROOM : FAULTY_ROOM_FOR_NEW)
     }
 

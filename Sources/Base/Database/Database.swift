@@ -14,7 +14,7 @@ public final class Database {
     private var logPlace: FilePlace?
 
     /// Opens the file. If `makes` is true, creates the file if it does not exist. Tests use `vfs` to replace SQLite's file system.
-    public init(_ path: String, makes: Bool = true, vfs: String? = nil, patience milliseconds: Int32 = 0) throws(StorageFault) {
+    public init(_ path: String, makes: Bool = true, vfs: String? = nil, timeout milliseconds: Int32 = 0) throws(StorageFault) {
         self.path = path
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | (makes ? SQLITE_OPEN_CREATE : 0)
         let code = sqlite3_open_v2(path, &handle, flags, vfs)
@@ -38,8 +38,8 @@ public final class Database {
     }
 
     /// Opens a file without changing it, even if another process uses the file or the file is damaged.
-    public static func lookingAt(_ path: String, vfs: String? = nil, patience milliseconds: Int32 = 0) throws(StorageFault) -> Database {
-        let database = try Database(path, makes: false, vfs: vfs, patience: milliseconds)
+    public static func lookingAt(_ path: String, vfs: String? = nil, timeout milliseconds: Int32 = 0) throws(StorageFault) -> Database {
+        let database = try Database(path, makes: false, vfs: vfs, timeout: milliseconds)
         do throws(StorageFault) {
             try database.keepLog(true)
             try database.run("PRAGMA query_only = ON")

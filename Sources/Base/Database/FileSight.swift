@@ -96,7 +96,7 @@ public struct FileSight {
     /// Examines the file and its witness. Throws `foreign` if the file is of another program or a newer version. `format` must have
     /// `provenSince`.
     public static func look(
-        at path: String, as format: FileFormat, vfs: String? = nil, patience: Int32 = 5000
+        at path: String, as format: FileFormat, vfs: String? = nil, timeout: Int32 = 5000
     ) throws(StorageFault) -> FileSight {
         assert(format.provenSince != nil, "a format without proofs has nothing to compare")
         let place = Witness.path(beside: path)
@@ -118,7 +118,7 @@ public struct FileSight {
             damage.isThere = false
             return FileSight(state: .damaged(damage), witness: witness)
         }
-        let database = try Database(path, makes: false, vfs: vfs, patience: patience)
+        let database = try Database(path, makes: false, vfs: vfs, timeout: timeout)
         do throws(StorageFault) {
             try database.keepLog(true)
             var sight = FileSight(state: try judge(database, format: format, known: known, unreadable: unreadable), witness: witness)

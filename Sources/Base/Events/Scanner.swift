@@ -7,13 +7,13 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
     public static let deepest = 100_000
 
     /// The reason why the last scan returned no event. It has no meaning after a successful scan.
-    public private(set) var fault = Fault(.blank)
+    public internal(set) var fault = Fault(.blank)
     /// The place of the newline of the last scanned line, valid or not, from the start of the block.
     public private(set) var lineEnd: UInt32 = 0
 
-    private let paths: PathTrie
+    let paths: PathTrie
     private let lookup: KeyLookup
-    private let depth: Int
+    let depth: Int
     private var stops: Stops
     /// The slots of this scan and of the one before. They are swapped at each scan.
     private var slots: UnsafeMutablePointer<Slot>
@@ -302,58 +302,13 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
     @inline(never) private func rareChild(_ slot: Int, key: Bytes, count: Int, isEscaped: Bool) -> Int {
         guard isEscaped else { return lookup.child(slot, key: key, count: count) }
         // The key is decoded into quotes again, as the look-up requires, with a spare word before it and the padding of a line after it.
-        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 8 + count + Block.padding) { room in
-            room.initialize(repeating: UInt8(ascii: "\""))
-            guard let start = room.baseAddress, let n = Text.unescape(key, key + count, into: start + 8) else { return 0 }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 8 + count + Block.padding) { buffer in
+            buffer.initialize(repeating: UInt8(ascii: "\""))
+            guard let start = buffer.baseAddress, let n = Text.unescape(key, key + count, into: start + 8) else { return 0 }
             assert(n <= count, "a decoded key is longer than its escaped form")
             start[8 + n] = UInt8(ascii: "\"")
             return lookup.child(slot, key: Bytes(start) + 8, count: n)
         }
-    }
-}
-
-// The failure functions are separate, to keep the loop small.
-extension Scanner {
-    @inline(never) private mutating func fail(_ kind: Fault.Kind, text: Bytes, i: Int, member: Path? = nil) -> Bool {
-        var i = i
-        if text[i] == UInt8(ascii: "\n") && i > 0 && text[i - 1] == UInt8(ascii: "\r") { i -= 1 }
-        let isLineEnd = text[i] == UInt8(ascii: "\n") || (text[i] == UInt8(ascii: "\r") && text[i + 1] == UInt8(ascii: "\n"))
-        fault = Fault(
-            kind, offset: UInt32(i), found: text[i], isLineEnd: isLineEnd, member: member, limit: kind == .depth ? depth : 0)
-        return false
-    }
-
-    /// Fails in functions that return a place. The result 0 is never a valid place, because the event begins before every such place.
-    @inline(never) private mutating func failAt(_ kind: Fault.Kind, text: Bytes, i: Int) -> Int {
-        _ = fail(kind, text: text, i: i)
-        return 0
-    }
-
-    @inline(never) private mutating func failBeforeObject(_ text: Bytes, start: Int, i: Int) -> Bool {
-        let isMark = i == start && text[i] == 0xef && text[i + 1] == 0xbb && text[i + 2] == 0xbf
-        return fail(text[i] == UInt8(ascii: "\n") ? .blank : isMark ? .byteOrderMark : .notAnObject, text: text, i: i)
-    }
-
-    @inline(never) private mutating func failDuplicate(_ slot: Int, text: Bytes, key: Int) -> Bool {
-        fail(.duplicate, text: text, i: key, member: paths.path(of: slot))
-    }
-
-    /// Distinguishes a misspelled literal from text that cannot begin a value.
-    @inline(never) private mutating func failValue(_ text: Bytes, _ i: Int) -> Int {
-        let literal: StaticString
-        switch text[i] {
-        case UInt8(ascii: "t"): literal = "true"
-        case UInt8(ascii: "f"): literal = "false"
-        case UInt8(ascii: "n"): literal = "null"
-        default: return failAt(.expectedValue, text: text, i: i)
-        }
-        var n = 1
-        while text[i + n] == literal.utf8Start[n] { n += 1 }
-        return failAt(.literal, text: text, i: i + n)
-    }
-
-    @inline(never) private mutating func failNumber(_ text: Bytes, _ i: Int) -> Int {
-        failAt(isDigit(text[i]) ? .leadingZero : .number, text: text, i: i)
     }
 }
 

@@ -30,17 +30,17 @@ public enum Lookahead: String, Sendable, CaseIterable {
 
 /// One bit for each byte of a line. It is set where the plain text of a string can end. The memory is reused for every line.
 struct Stops: ~Copyable {
-    private var room: UnsafeMutablePointer<UInt64>
+    private var storage: UnsafeMutablePointer<UInt64>
     private var capacity = 1 << 12
     private let lookahead: Lookahead
 
     init(_ lookahead: Lookahead) {
         precondition(lookahead.isSupported, "this processor has no \(lookahead)")
         self.lookahead = lookahead
-        room = Stops.room(for: capacity)
+        storage = Stops.allocate(for: capacity)
     }
 
-    deinit { room.deallocate() }
+    deinit { storage.deallocate() }
 
     /// Marks the line and returns the place of its newline from the start of the block. 63 bytes after it must be readable.
     @inline(__always) mutating func mark(_ block: Bytes, _ start: Int) -> Int {
@@ -49,10 +49,10 @@ struct Stops: ~Copyable {
         while true {
             let length =
                 switch lookahead {
-                case .words: csimd_mark_words(block + first, start & 63, room, capacity)
+                case .words: csimd_mark_words(block + first, start & 63, storage, capacity)
                 #if arch(x86_64)
-                    case .sse2: csimd_mark_sse2(block + first, start & 63, room, capacity)
-                    case .avx2: csimd_mark_avx2(block + first, start & 63, room, capacity)
+                    case .sse2: csimd_mark_sse2(block + first, start & 63, storage, capacity)
+                    case .avx2: csimd_mark_avx2(block + first, start & 63, storage, capacity)
                 #endif
                 }
             if length >= 0 {
@@ -65,16 +65,16 @@ struct Stops: ~Copyable {
     }
 
     /// Returns the marks of the line that begins at `start`.
-    @inline(__always) func marks(_ start: Int) -> Marks { Marks(masks: UnsafeRawPointer(room) - (start & ~63) &>> 3) }
+    @inline(__always) func marks(_ start: Int) -> Marks { Marks(masks: UnsafeRawPointer(storage) - (start & ~63) &>> 3) }
 
     @inline(never) private mutating func grow() {
-        room.deallocate()
+        storage.deallocate()
         capacity *= 4
-        room = Stops.room(for: capacity)
+        storage = Stops.allocate(for: capacity)
     }
 
     /// Allocates one mask more than is written, because a read across the last mask includes the bytes after it.
-    private static func room(for count: Int) -> UnsafeMutablePointer<UInt64> {
+    private static func allocate(for count: Int) -> UnsafeMutablePointer<UInt64> {
         let masks = UnsafeMutablePointer<UInt64>.allocate(capacity: count + 1)
         masks.initialize(repeating: 0, count: count + 1)
         return masks

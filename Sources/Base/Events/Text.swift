@@ -111,8 +111,8 @@ public enum Text {
         _ body: UnsafeBufferPointer<UInt8>, _ use: (UnsafeBufferPointer<UInt8>?) -> Result
     ) -> Result {
         guard isEscaped(body), let start = body.baseAddress else { return use(body) }
-        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: body.count) { room in
-            guard let out = room.baseAddress, let n = unescape(start, start + body.count, into: out) else { return use(nil) }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: body.count) { unescaped in
+            guard let out = unescaped.baseAddress, let n = unescape(start, start + body.count, into: out) else { return use(nil) }
             return use(UnsafeBufferPointer(start: out, count: n))
         }
     }

@@ -76,7 +76,7 @@ private func isStop(_ byte: UInt8) -> Bool {
 
 /// Memory for decoding one string at a time.
 public struct Decoder: ~Copyable {
-    private var room = ByteBuffer()
+    private var buffer = ByteBuffer()
 
     public init() {}
 
@@ -84,9 +84,9 @@ public struct Decoder: ~Copyable {
     @inlinable @inline(__always) public mutating func decode(_ raw: ByteRun) -> ByteRun? { raw.hasEscape ? decodeEscapes(raw) : raw }
 
     @usableFromInline @inline(never) mutating func decodeEscapes(_ raw: ByteRun) -> ByteRun? {
-        room.removeAll()
-        room.reserve(raw.count + 8)
-        return Text.unescape(raw.base, raw.base + raw.count, into: room.base).map { ByteRun(base: room.base, count: $0) }
+        buffer.removeAll()
+        buffer.reserve(raw.count + 8)
+        return Text.unescape(raw.base, raw.base + raw.count, into: buffer.base).map { ByteRun(base: buffer.base, count: $0) }
     }
 
     /// Returns the text of a value that can identify a person or a thing, or nil. Such a value is a string that is neither empty nor

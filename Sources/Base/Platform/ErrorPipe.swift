@@ -5,7 +5,7 @@
 internal import Glibc
 
 public final class ErrorPipe: Sendable {
-    public enum Heard: Sendable {
+    public enum Output: Sendable {
         /// A line without its newline. Its bytes are unchanged, except that bytes beyond the largest length are missing.
         case line([UInt8])
         /// The first of several lines that are left out.
@@ -24,7 +24,7 @@ public final class ErrorPipe: Sendable {
     /// Creates the pipe, passes its writing end to `start`, and from then on reports what is written to the pipe.
     public static func open<R>(
         _ name: String, budget: LineBudget = LineBudget(burst: 50, perSecond: 5), clock: Clock = .system,
-        hear: @escaping @Sendable (Heard) -> Void, start: (Int32) throws(SystemFault) -> R
+        hear: @escaping @Sendable (Output) -> Void, start: (Int32) throws(SystemFault) -> R
     ) throws(SystemFault) -> (ErrorPipe, R) {
         let ends = try makePipe()
         let ours = Descriptor(owning: ends.reading)
@@ -87,12 +87,12 @@ public final class ErrorPipe: Sendable {
 /// Splits the data into lines.
 struct ErrorLines {
     private var budget: LineBudget
-    private let hear: @Sendable (ErrorPipe.Heard) -> Void
+    private let hear: @Sendable (ErrorPipe.Output) -> Void
     /// The beginning of a line whose end was not read yet.
     private var rest: [UInt8] = []
     private var now = Instant(nanoseconds: 0)
 
-    init(_ budget: LineBudget, _ hear: @escaping @Sendable (ErrorPipe.Heard) -> Void) {
+    init(_ budget: LineBudget, _ hear: @escaping @Sendable (ErrorPipe.Output) -> Void) {
         self.budget = budget
         self.hear = hear
     }

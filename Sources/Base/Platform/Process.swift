@@ -34,7 +34,7 @@ public final class Process: Sendable {
     }
     private let state = Monitor(State())
     /// The time that the supervisor has to kill everything before it is killed too, together with the program's process group.
-    private static let patience = Duration.seconds(2)
+    private static let timeout = Duration.seconds(2)
     private static let mostDescriptors = 15
 
     /// Starts a program, which is found in PATH unless its name contains a slash. `descriptors[i]` becomes its descriptor i; -1 means
@@ -150,7 +150,7 @@ public final class Process: Sendable {
     private func comes(_ stage: Stage, by instant: Instant?) -> Bool {
         while listen() < stage {
             let killedAt = state.withLock { $0.killedAt }
-            let until = [instant, killedAt.map { $0 + Process.patience }].compactMap { $0 }.min()
+            let until = [instant, killedAt.map { $0 + Process.timeout }].compactMap { $0 }.min()
             let left = until.map { ($0 - Clock.system.now()).nanoseconds }
             if let left, left <= 0 { return false }
             var ready = [pollfd(fd: control.number, events: Int16(POLLIN), revents: 0)]

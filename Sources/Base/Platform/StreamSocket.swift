@@ -31,7 +31,7 @@ public enum ListenFault: Error, Equatable, CustomStringConvertible {
 
 public enum StreamSocket {
     /// What happens to a file that has the name of a new socket.
-    public enum Occupant: Sendable {
+    public enum ExistingFile: Sendable {
         /// Any file is removed. This is for a name that only the caller uses.
         case removed
         /// A socket at which nobody listens is removed: a process that did not end cleanly left it. Anything else stays, and is a fault.
@@ -65,12 +65,12 @@ public enum StreamSocket {
 
     /// Returns a socket that listens at a file. It does not block. `owner` is `user`, `user:group` or `:group`.
     public static func listening(
-        at address: UnixAddress, mode: UInt32, owner: String? = nil, occupant: Occupant, waiting: Int32 = mostWaiting
+        at address: UnixAddress, mode: UInt32, owner: String? = nil, existing: ExistingFile, waiting: Int32 = mostWaiting
     ) throws(ListenFault) -> Descriptor {
         let socket = try make(AF_UNIX)
         // The file gets the mode of the socket, so other users have no access before the owner is set.
         fchmod(socket.number, 0o600)
-        if occupant == .removed { unlink(address.path) }
+        if existing == .removed { unlink(address.path) }
         var isBound = address.withPointer { bind(socket.number, $0, $1) } == 0
         var fault = SystemFault()
         if !isBound, fault.code == EADDRINUSE, try isDead(address) {

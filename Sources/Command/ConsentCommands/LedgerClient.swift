@@ -102,7 +102,7 @@ struct LedgerClient {
         switch place {
         case .router(let folder):
             do throws(ControlFault) {
-                return try ControlClient.ask(folder: folder, request, patience: LedgerClient.silence)
+                return try ControlClient.ask(folder: folder, request, timeout: LedgerClient.silence)
             } catch {
                 throw StateFailure(error.description)
             }

@@ -68,6 +68,15 @@ public struct Arguments {
     public var all: [String] { [argument].compactMap(\.self) + rest }
     public func has(_ option: String) -> Bool { values[option] != nil }
     public subscript(_ option: String) -> String? { values[option] }
+
+    /// Returns the number that the option has. Returns nil if the option was not given.
+    public func number(_ option: String, in range: ClosedRange<Int>) throws(UsageFault) -> Int? {
+        guard let text = self[option] else { return nil }
+        guard let number = Int(text), range.contains(number) else {
+            throw UsageFault("\(option) must be a number from \(range.lowerBound) to \(range.upperBound), is '\(text)'")
+        }
+        return number
+    }
 }
 
 /// The command was used wrongly. The message says what is wrong, and how to fix it.

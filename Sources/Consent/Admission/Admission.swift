@@ -100,7 +100,7 @@ public struct Admitted: ~Copyable {
     }
 }
 
-public enum Passage: ~Copyable {
+public enum AdmissionDecision: ~Copyable {
     case admitted(Admitted)
     /// Nothing is known of the event's subjects.
     case unknown
@@ -112,7 +112,7 @@ public enum Admission {
     /// section; then every event is admitted.
     @inlinable @inline(__always) public static func decide(
         _ demand: Demand, _ rules: UnsafePointer<AdmissionRules>?, state: () -> ConsentState
-    ) -> Passage {
+    ) -> AdmissionDecision {
         guard let rules = rules?.pointee, !demand.isEmpty || rules.cutsFields else { return .admitted(Admitted()) }
         let state = state()
         if !demand.isEmpty {

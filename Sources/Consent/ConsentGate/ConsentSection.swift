@@ -27,7 +27,7 @@ public final class ConsentSection: @unchecked Sendable {
             CompiledSignals(ConsentMember.all.map { slot($0.path) ?? 0 }, $0)
         }
         let raises = section.events.enumerated().filter { $0.element.level > 0 }.map { index, event in
-            Gate.Raise(globs: Globs([event.glob], in: store), level: event.level, index: index)
+            Gate.RaisedLevel(globs: Globs([event.glob], in: store), level: event.level, index: index)
         }
         let admission = AdmissionRules(
             width: consent.width, cutsFields: section.fields.contains { $0.level > 0 },

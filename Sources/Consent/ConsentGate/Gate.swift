@@ -14,7 +14,7 @@ public enum GateAnswer: ~Copyable {
 }
 
 public struct Gate: ~Copyable {
-    struct Raise: BitwiseCopyable {
+    struct RaisedLevel: BitwiseCopyable {
         let globs: Globs
         let level: Int
         /// An index into the plan's events that demand a higher level.
@@ -23,7 +23,7 @@ public struct Gate: ~Copyable {
 
     struct Rules: BitwiseCopyable {
         let consent: ConsentRules
-        let raises: UnsafeBufferPointer<Raise>
+        let raises: UnsafeBufferPointer<RaisedLevel>
         let admission: AdmissionRules
     }
 

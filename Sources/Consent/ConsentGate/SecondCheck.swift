@@ -31,7 +31,7 @@ public final class SecondCheck: Sendable {
     private let state = Monitor(State())
 
     private struct State {
-        var today: Today?
+        var current: CurrentDemands?
         /// The latest demand of each route, by its number. A route that a reload removed keeps its demand for the events that still wait.
         var demands: [UInt16: RouteDemand] = [:]
         var bans = Bans()
@@ -49,7 +49,7 @@ public final class SecondCheck: Sendable {
     public func adopt(_ section: ConsentSection?) {
         state.withLock { state in
             for demand in section.map(RouteDemand.all) ?? [] { state.demands[demand.number] = demand }
-            state.today = section.map { Today($0, records: records, names: levels.all, known: state.demands) }
+            state.current = section.map { CurrentDemands($0, records: records, names: levels.all, known: state.demands) }
             changes.advance()
         }
     }
@@ -92,7 +92,7 @@ public final class SecondCheck: Sendable {
         look()
         return state.withLock { state in
             subjects.withUnsafeBufferPointer { subjects in
-                switch state.today?.check(Demand(), entryLevel: level, arrival: arrival, subjects: subjects, bans: state.bans) ?? .pass {
+                switch state.current?.check(Demand(), entryLevel: level, arrival: arrival, subjects: subjects, bans: state.bans) ?? .pass {
                 case .pass: .pass
                 case .refused: .refused([0])
                 case .unreadable: .unreadable
@@ -106,10 +106,10 @@ public final class SecondCheck: Sendable {
         look()
         return state.withLock { state in
             subjects.withUnsafeBufferPointer { subjects in
-                guard let today = state.today else { return .pass }
+                guard let current = state.current else { return .pass }
                 return
-                    switch today.check(
-                        today.demand(ofRoute: route), entryLevel: level, arrival: arrival, subjects: subjects, bans: state.bans)
+                    switch current.check(
+                        current.demand(ofRoute: route), entryLevel: level, arrival: arrival, subjects: subjects, bans: state.bans)
                 {
                 case .pass: .pass
                 case .refused: .refused([0])
@@ -126,7 +126,7 @@ public final class SecondCheck: Sendable {
     }
 
     private func answer(_ entries: UnsafeBufferPointer<Entry>, _ subjects: UnsafeBufferPointer<SubjectKey>) -> Answer {
-        state.withLock { $0.today?.check(entries, all: subjects, bans: $0.bans) ?? .pass }
+        state.withLock { $0.current?.check(entries, all: subjects, bans: $0.bans) ?? .pass }
     }
 }
 
@@ -150,7 +150,7 @@ private struct RouteDemand {
 }
 
 /// The demands of the current plan on waiting events.
-private final class Today {
+private final class CurrentDemands {
     /// The section owns the memory that the demands point to.
     private let section: ConsentSection
     private let store = Store()
@@ -209,7 +209,7 @@ private final class Today {
             let first = Int(entry.firstSubject)
             precondition(first + Int(entry.subjectCount) <= all.count, "the subjects of an entry lie outside the batch")
             let subjects = UnsafeBufferPointer(rebasing: all[first..<first + Int(entry.subjectCount)])
-            let coming = min(first + Today.ahead, all.count)
+            let coming = min(first + CurrentDemands.ahead, all.count)
             standings.prepare(UnsafeBufferPointer(rebasing: all[coming..<min(coming + subjects.count, all.count)]))
             switch check(demand(ofRoute: entry.route), entryLevel: entry.level, arrival: entry.arrival, subjects: subjects, bans: bans) {
             case .pass: break

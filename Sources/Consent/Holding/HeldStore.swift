@@ -34,7 +34,7 @@ public final class HeldStore: Sendable {
         public var again: Instant?
         public var isClosed = false
     }
-    private struct Told {
+    private struct Reported {
         var fault: StorageFault?
         var isFull = false
         /// True if the file was damaged at the start or was found to be damaged later.
@@ -56,7 +56,7 @@ public final class HeldStore: Sendable {
     /// The lock order is `storage`, then `heldIndex`: never lock `storage` while `heldIndex` is locked.
     public let storage = Monitor(Storage())
     let heldIndex: Monitor<HeldIndex>
-    private let told = Monitor(Told())
+    private let reported = Monitor(Reported())
 
     public init(
         _ place: HeldPlace, registry: Registry, generations: GenerationRegistry, totals: Monitor<Totals>, names: RunNames,
@@ -79,7 +79,7 @@ public final class HeldStore: Sendable {
     public func adopt(_ plan: Plan) {
         heldIndex.withLock { $0.bounds = plan.consent?.hold ?? HoldPlan() }
         heldIndex.wake()
-        told.withLock { $0.isFull = false }
+        reported.withLock { $0.isFull = false }
     }
 
     /// The number and size of the held events, and the state of the file.
@@ -89,9 +89,9 @@ public final class HeldStore: Sendable {
             (status.events, status.bytes, status.oldest) = (heldIndex.stored.events, heldIndex.stored.bytes, heldIndex.oldest)
         }
         status.resumed = totals.withLock { $0.resumed }
-        let fault = told.withLock { told in
-            (status.isDamaged, status.damaged) = (told.isDamaged, told.damaged)
-            return told.fault
+        let fault = reported.withLock { reported in
+            (status.isDamaged, status.damaged) = (reported.isDamaged, reported.damaged)
+            return reported.fault
         }
         status.fault = fault?.description
         if fault?.kind == .removed { status.gone = fault }
@@ -116,9 +116,9 @@ public final class HeldStore: Sendable {
         options.clock = clock
         let file = try HeldFile(path: place.path, makes: makes, names: names, options: options)
         if let loss = file?.loss {
-            told.withLock { told in
-                told.isDamaged = true
-                told.damaged += loss.events
+            reported.withLock { reported in
+                reported.isDamaged = true
+                reported.damaged += loss.events
             }
         }
         return file
@@ -139,12 +139,12 @@ public final class HeldStore: Sendable {
     }
 
     public func note(_ fault: StorageFault?) {
-        let before = told.withLock { told in
-            if fault?.kind == .damaged { (told.isDamaged, told.isLeft) = (true, true) }
+        let before = reported.withLock { reported in
+            if fault?.kind == .damaged { (reported.isDamaged, reported.isLeft) = (true, true) }
             // A removed file does not come back.
-            if told.fault?.kind == .removed { return told.fault }
-            defer { told.fault = fault }
-            return told.fault
+            if reported.fault?.kind == .removed { return reported.fault }
+            defer { reported.fault = fault }
+            return reported.fault
         }
         if let fault, before == nil {
             say("events cannot be held for consent: \(fault); those of unknown subjects are denied, and counted as 'unstored'")
@@ -214,9 +214,9 @@ public final class HeldStore: Sendable {
     }
 
     private func sayFull() {
-        let isFirst = told.withLock { told in
-            defer { told.isFull = true }
-            return !told.isFull
+        let isFirst = reported.withLock { reported in
+            defer { reported.isFull = true }
+            return !reported.isFull
         }
         if isFirst { say("no more events can be held for consent than consent.hold allows; others are denied, and counted as 'full'") }
     }
@@ -266,7 +266,7 @@ public final class HeldStore: Sendable {
         } catch {
             note(error)
         }
-        let isLeft = told.withLock { $0.isLeft }
+        let isLeft = reported.withLock { $0.isLeft }
         storage.withLock { storage in
             if isLeft { storage.file?.closeKeepingLog() } else { storage.file?.close() }
             storage.file = nil

@@ -17,7 +17,7 @@ public struct LedgerRemains: Sendable, Equatable {
         let path = folder + "/" + LedgerFile.name
         guard access(path, F_OK) == 0 else { return nil }
         do throws(StorageFault) {
-            let database = try Database.lookingAt(path, patience: 1000)
+            let database = try Database.lookingAt(path, timeout: 1000)
             defer { database.close() }
             guard try database.isMarked(as: LedgerSchema.format) else {
                 throw StorageFault(.foreign, "\(path): is not a ledger")

@@ -7,7 +7,7 @@ internal import Platform
 
 public struct ConsentReporter: Sendable {
     public let say: @Sendable (String) -> Void
-    private let told = Monitor<Set<ConsentMember>>([])
+    private let reported = Monitor<Set<ConsentMember>>([])
 
     public init(say: @escaping @Sendable (String) -> Void) { self.say = say }
 
@@ -25,9 +25,9 @@ public struct ConsentReporter: Sendable {
 
     public func tell(broken members: Set<ConsentMember>) {
         guard !members.isEmpty else { return }
-        let fresh = told.withLock { told in
-            defer { told.formUnion(members) }
-            return members.subtracting(told)
+        let fresh = reported.withLock { reported in
+            defer { reported.formUnion(members) }
+            return members.subtracting(reported)
         }
         for member in fresh.sorted() {
             say("an event is denied (denied_broken), since its \(member.path) is not \(member.form); further ones are only counted")

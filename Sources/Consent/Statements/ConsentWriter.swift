@@ -11,8 +11,8 @@ internal import Platform
 public import Workers
 
 public final class ConsentWriter: Sendable {
-    private struct Told {
-        var remarks: Set<String> = []
+    private struct Reported {
+        var warnings: Set<String> = []
         /// True if the last write of the ledger failed.
         var isFailing = false
     }
@@ -26,7 +26,7 @@ public final class ConsentWriter: Sendable {
     /// Destroys the waiting events of withdrawals that are in the ledger, given the numbers of their receipts.
     private let destroy: @Sendable ([Int64]) -> Void
     private let say: @Sendable (String) -> Void
-    private let told = Monitor(Told())
+    private let reported = Monitor(Reported())
 
     public init(_ registry: Registry, destroy: @escaping @Sendable ([Int64]) -> Void, say: @escaping @Sendable (String) -> Void) {
         self.registry = registry
@@ -57,9 +57,9 @@ public final class ConsentWriter: Sendable {
         }
         defer { if worker.heard.forbidden > 0 { tell(.forbidden, source) } }
         guard worker.isWaiting else { return true }
-        let speaker = Speaker(source: source, mayWrite: consentIntake.mayWrite, vocabulary: vocabulary)
+        let source = StatementSource(name: source, mayWrite: consentIntake.mayWrite, vocabulary: vocabulary)
         do throws(StorageFault) {
-            try write(&worker, speaker)
+            try write(&worker, source)
             tell(failing: nil)
             return true
         } catch {
@@ -69,8 +69,8 @@ public final class ConsentWriter: Sendable {
         }
     }
 
-    private func write(_ worker: inout Worker, _ speaker: Speaker) throws(StorageFault) {
-        var writes = LedgerWrites(speaker)
+    private func write(_ worker: inout Worker, _ source: StatementSource) throws(StorageFault) {
+        var writes = LedgerWrites(source)
         var last: Int64?
         try registry.write(
             { (file) throws(StorageFault) in
@@ -94,7 +94,7 @@ public final class ConsentWriter: Sendable {
         worker.judge.forgetForeseen()
         worker.heard.add(writes.counts)
         destroy(writes.receipts)
-        for remark in writes.remarks { tell(remark, speaker.source) }
+        for warning in writes.warnings { tell(warning, source.name) }
     }
 
     /// Judges the block by the refusals of its events, which it sets in memory alone.
@@ -114,22 +114,22 @@ public final class ConsentWriter: Sendable {
 
     // MARK: - Messages
 
-    private func tell(_ remark: LedgerWrites.Remark, _ source: String) {
+    private func tell(_ warning: LedgerWrites.Warning, _ source: String) {
         let words =
-            switch remark {
+            switch warning {
             case .forbidden:
                 "\(source): an event grants consent or ties ids, which only a source or key with \"consent\": \"write\" may do; "
                     + "such events are routed and counted, and their refusals hold"
             case .broken(let words): "\(source): the ledger skips a consent event: \(words); the event is routed and counted"
             }
-        if told.withLock({ $0.remarks.insert(words).inserted }) { say(words) }
+        if reported.withLock({ $0.warnings.insert(words).inserted }) { say(words) }
     }
 
     /// Reports that the ledger cannot be written, or that it can be written again. `fault` is nil if the last write succeeded.
     private func tell(failing fault: StorageFault?) {
-        let isNews = told.withLock { told in
-            defer { told.isFailing = fault != nil }
-            return told.isFailing != (fault != nil)
+        let isNews = reported.withLock { reported in
+            defer { reported.isFailing = fault != nil }
+            return reported.isFailing != (fault != nil)
         }
         guard isNews else { return }
         say(

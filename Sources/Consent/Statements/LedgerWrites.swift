@@ -8,31 +8,31 @@ internal import Platform
 internal import Workers
 
 /// The source of a block, and what it may do.
-struct Speaker {
-    let source: String
+struct StatementSource {
+    let name: String
     let mayWrite: Bool
     let vocabulary: ConsentVocabulary
 
-    var origin: String { "source \(source)" }
+    var origin: String { "source \(name)" }
 }
 
 struct LedgerWrites {
-    /// A remark for the operator about an event.
-    enum Remark: Hashable {
+    /// A warning for the operator about an event.
+    enum Warning: Hashable {
         case forbidden
         case broken(String)
     }
 
-    private let speaker: Speaker
+    private let source: StatementSource
     private(set) var changes: [LedgerChange] = []
     /// The receipts of withdrawals. Their events are destroyed after the commit.
     private(set) var receipts: [Int64] = []
     /// Pairs of ids that are tied at the end of the block. It may not list all of them.
     private(set) var ties: [(SubjectKey, SubjectKey)] = []
     private(set) var counts = ConsentCounts()
-    private(set) var remarks: Set<Remark> = []
+    private(set) var warnings: Set<Warning> = []
 
-    init(_ speaker: Speaker) { self.speaker = speaker }
+    init(_ source: StatementSource) { self.source = source }
 
     /// Carries out what one event states, and returns its changes. They hold for the next event of the block.
     mutating func carryOut(_ action: ConsentAction, on file: LedgerFile) throws(StorageFault) -> [LedgerChange] {
@@ -51,7 +51,7 @@ struct LedgerWrites {
         case .refuse(let purposes): try refuse(action, destroying: nil, file: file) { ($0 ?? ConsentTerms()).refusing(purposes) }
         case .withdraw(nil): try withdraw(action, file)
         case .withdraw(let purposes?): try refuse(action, destroying: purposes, file: file) { ($0 ?? ConsentTerms()).refusing(purposes) }
-        case .state(let terms) where !speaker.mayWrite: try lower(action, terms: terms, file: file)
+        case .state(let terms) where !source.mayWrite: try lower(action, terms: terms, file: file)
         case .state(let terms): try set(action, terms: terms, file: file)
         }
         assert(counts.total == counted + 1, "an event counts twice, or not at all")
@@ -60,12 +60,12 @@ struct LedgerWrites {
 
     private mutating func noteForbidden() {
         counts.forbidden += 1
-        remarks.insert(.forbidden)
+        warnings.insert(.forbidden)
     }
 
     private mutating func note(broken words: String) {
         counts.broken += 1
-        remarks.insert(.broken(words))
+        warnings.insert(.broken(words))
     }
 
     private mutating func tie(_ ids: [LedgerID], _ file: LedgerFile) throws(StorageFault) {
@@ -82,7 +82,7 @@ struct LedgerWrites {
     private mutating func withdraw(_ action: ConsentAction, _ file: LedgerFile) throws(StorageFault) {
         for id in action.ids.map(LedgerID.raw) {
             let decided = action.decided(after: try file.lastDecision(of: id)?.decided)
-            changes += try file.withdraw(id, decided: decided, origin: speaker.origin).changes
+            changes += try file.withdraw(id, decided: decided, origin: source.origin).changes
             try begin(of: id, nil, file)
         }
         counts.taken += 1
@@ -90,21 +90,21 @@ struct LedgerWrites {
 
     /// Begins a receipt, unless the source may not write.
     private mutating func begin(of id: LedgerID, _ purposes: [String]?, _ file: LedgerFile) throws(StorageFault) {
-        guard speaker.mayWrite else { return }
-        receipts.append(try file.beginReceipt(of: id, purposes: purposes, origin: speaker.origin))
+        guard source.mayWrite else { return }
+        receipts.append(try file.beginReceipt(of: id, purposes: purposes, origin: source.origin))
     }
 
     private mutating func set(_ action: ConsentAction, terms: ConsentTerms, file: LedgerFile) throws(StorageFault) {
         for id in action.ids.map(LedgerID.raw) {
             let decided = action.decided(after: try file.lastDecision(of: id)?.decided)
-            changes += try file.set(id, terms, decided: decided, origin: speaker.origin).changes
+            changes += try file.set(id, terms, decided: decided, origin: source.origin).changes
         }
         counts.taken += 1
     }
 
     /// Writes only what the terms refuse.
     private mutating func lower(_ action: ConsentAction, terms: ConsentTerms, file: LedgerFile) throws(StorageFault) {
-        let vocabulary = speaker.vocabulary
+        let vocabulary = source.vocabulary
         var asksForMore = false
         try refuse(action, destroying: nil, file: file) { known in
             asksForMore = asksForMore || terms.grants && terms != known
@@ -128,14 +128,14 @@ struct LedgerWrites {
             if known.isEmpty { unknown.append(id) }
             for (id, terms, decided) in known {
                 guard let lowered = body(terms), lowered != terms else { continue }
-                changes += try file.set(id, lowered, decided: action.time.map { max($0, decided) }, origin: speaker.origin).changes
+                changes += try file.set(id, lowered, decided: action.time.map { max($0, decided) }, origin: source.origin).changes
             }
             if let purposes, !known.isEmpty { try begin(of: id, purposes, file) }
         }
-        if speaker.vocabulary.assumes || unknown.count == action.ids.count {
+        if source.vocabulary.assumes || unknown.count == action.ids.count {
             for id in unknown {
                 guard let lowered = body(nil) else { continue }
-                changes += try file.set(id, lowered, decided: action.time, origin: speaker.origin).changes
+                changes += try file.set(id, lowered, decided: action.time, origin: source.origin).changes
                 if let purposes { try begin(of: id, purposes, file) }
             }
         }

@@ -63,7 +63,7 @@ public final class DeadLetterFile: @unchecked Sendable {
     ) throws(StorageFault) {
         var options = ProvenFile.Options()
         options.vfs = vfs
-        options.patience = 10_000
+        options.timeout = 10_000
         options.warn = say
         let use: GuardedFile.Use = makes ? .make : mends == true ? .mend : .open
         let found = try GuardedFile.open(path, kind: DeadLetterFile.kind, use: use, verifies: verifies, options: options, at: now)

@@ -48,14 +48,14 @@ struct EventReader: ~Copyable, Sendable {
         _ text: Bytes, start: Int, end: Int, into line: inout ByteBuffer, begin: Int
     ) -> ScannedEvent? {
         line.truncate(to: begin)
-        Mender.mend(text, start: start, end: end, into: &line)
+        EventRepair.repair(text, start: start, end: end, into: &line)
         seal(&line)
         if prover.scan(line.base, UInt32(begin)) == nil || Int(prover.lineEnd) != line.count {
             var fault = prover.fault
             line.truncate(to: begin)
             // Repaired text is longer than the received text, so the place is found by repairing again up to it.
             spare.removeAll()
-            let place = Mender.mend(text, start: start, end: end, into: &spare, until: Int(fault.offset) - begin)
+            let place = EventRepair.repair(text, start: start, end: end, into: &spare, until: Int(fault.offset) - begin)
             assert(place >= start && place <= end, "a fault lies outside its event")
             fault.offset = UInt32(truncatingIfNeeded: place)
             return refuse(.json(fault), at: place)

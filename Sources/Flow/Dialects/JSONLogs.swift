@@ -131,7 +131,7 @@ struct JSONLogs {
         }
         if let schema, text[schema.lowerBound] == UInt8(ascii: "\""), schema.count > 2 {
             translator.scratch.removeAll()
-            Mender.mend(text, start: schema.lowerBound, end: schema.upperBound, into: &translator.scratch)
+            EventRepair.repair(text, start: schema.lowerBound, end: schema.upperBound, into: &translator.scratch)
             JSONValues(text: text).separate(from: begin, &translator.common)
             translator.common.append("\"schemaUrl\":")
             translator.common.append(contentsOf: translator.scratch.bytes)

@@ -1,6 +1,6 @@
 // The router's own dialect: NDJSON, a JSON array of objects, or one object, recognized by their first bytes. Valid events stay byte for
 // byte as they were received, except that newlines between tokens become spaces. `receivedAt` and `context.ip` are added if they are
-// configured and missing. Events that need repair are repaired as in Mender.swift.
+// configured and missing. Events that need repair are repaired as in EventRepair.swift.
 
 internal import Events
 

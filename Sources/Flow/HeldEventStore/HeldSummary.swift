@@ -19,7 +19,7 @@ public struct HeldSummary: Sendable, Equatable {
     public init?(in folder: String) {
         let path = folder + "/" + HeldFile.name
         do throws(StorageFault) {
-            switch try FileSight.look(at: path, as: HeldSchema.kind.format, patience: 1000).state {
+            switch try FileSight.look(at: path, as: HeldSchema.kind.format, timeout: 1000).state {
             case .absent: return nil
             case .damaged(let damage): throw StorageFault(.damaged, damage.words)
             case .old(let database, _):

@@ -48,7 +48,7 @@ final class FileFollower {
     private var nextKeep = Instant(nanoseconds: .min)
     private var isClosing = false
     /// The messages that were reported before. Each is reported once.
-    private var told: Set<String> = []
+    private var reported: Set<String> = []
 
     init(
         _ name: String, plan: FileSourcePlan, around: Dependencies, sink: any EventSink, wake: @escaping @Sendable () -> Void = {}
@@ -84,8 +84,8 @@ final class FileFollower {
     }
 
     private func tell(_ text: String) {
-        if told.count > 1000 { told.removeAll() }
-        if told.insert(text).inserted { around.say("\(name): \(text)") }
+        if reported.count > 1000 { reported.removeAll() }
+        if reported.insert(text).inserted { around.say("\(name): \(text)") }
     }
 
     // MARK: - Finding

@@ -21,7 +21,7 @@ public final class Inbox: EventSink, Sendable {
         /// The largest number of waiting bytes of all sources together. A submission may be larger if nothing else waits.
         public var bytes = 32_000_000
         /// The time that a submission waits for a worker before it is given back.
-        public var patience = Duration.seconds(10)
+        public var timeout = Duration.seconds(10)
         /// The number of seconds that a client should wait before it sends again.
         public var pause = 1
         /// The size in bytes from which on nothing more is added to a block.
@@ -113,7 +113,7 @@ public final class Inbox: EventSink, Sendable {
         _ lines: consuming ByteBuffer, source: Int, key: Int, answer: @escaping @Sendable (Submission) -> Void
     ) -> Bool {
         let now = clock.now()
-        let item = Item(lines, source: source, key: key, since: now, deadline: now + limits.patience, answer: answer)
+        let item = Item(lines, source: source, key: key, since: now, deadline: now + limits.timeout, answer: answer)
         enum Fate { case taken, refused, closing }
         let fate = state.withLock { state -> Fate in
             if state.isClosed { return .closing }
@@ -247,7 +247,7 @@ public final class Inbox: EventSink, Sendable {
         }
     }
 
-    // MARK: - Patience
+    // MARK: - Late submissions
 
     /// Wakes the watching thread if it sleeps. It sleeps if nothing has waited for some time, so that it does not wake an idle router.
     private func wakeWatch() {
@@ -266,7 +266,7 @@ public final class Inbox: EventSink, Sendable {
             giveBackLate()
             let now = clock.now()
             let next = state.withLock { state in
-                state.items[state.first...].first { $0.answer != nil }?.deadline ?? (state.isEmpty ? nil : now + limits.patience)
+                state.items[state.first...].first { $0.answer != nil }?.deadline ?? (state.isEmpty ? nil : now + limits.timeout)
             }
             guard let next else {
                 // A source may have submitted lines after the check above. It found `isAwake` true, so it woke nobody. Therefore this

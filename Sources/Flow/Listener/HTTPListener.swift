@@ -156,12 +156,12 @@ public final class HTTPListener: @unchecked Sendable {
         socket?.shut()
     }
 
-    /// Stops the listener. The sink has the time `patience` to answer the accepted requests. Then the rest are refused as `closing`, which
+    /// Stops the listener. The sink has the time `timeout` to answer the accepted requests. Then the rest are refused as `closing`, which
     /// keeps the promise: a client may send again what was not answered with 2xx.
-    public func stop(within patience: Duration) {
+    public func stop(within timeout: Duration) {
         quiesce()
         guard let daemon = state.withLock({ $0.daemon }) else { return }
-        waitWhileActive(until: clock.now() + patience)
+        waitWhileActive(until: clock.now() + timeout)
         for exchange in state.withLock({ Array($0.waiting.values) }) { finish(exchange, closingReply(exchange)) }
         waitWhileActive(until: clock.now() + HTTPListener.farewell)
         // The daemon must not be stopped while a connection is being resumed.

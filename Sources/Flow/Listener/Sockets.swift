@@ -71,7 +71,7 @@ struct ListeningSocket: Sendable {
             throw ListenerFault("cannot listen at \(plan.listen): \(error)")
         }
         do throws(ListenFault) {
-            return try StreamSocket.listening(at: address, mode: plan.mode, owner: plan.owner, occupant: .keptUnlessDead)
+            return try StreamSocket.listening(at: address, mode: plan.mode, owner: plan.owner, existing: .keptUnlessDead)
         } catch {
             throw ListenerFault("cannot listen at \(plan.listen): \(error)")
         }

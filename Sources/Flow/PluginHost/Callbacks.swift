@@ -64,14 +64,14 @@ final class Callbacks: Sendable {
     // MARK: From the host
 
     func begin(_ batch: any BorrowedBatch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) -> Borrow {
-        let token = Switchboard.nextToken()
+        let token = CallbackRegistry.nextToken()
         let loan = Borrow(batch, attempt: attempt, token: token)
         state.withLock { $0.underWay[token] = UnderWay(loan: loan, done: done) }
         return loan
     }
 
     func beginFlush(_ done: @escaping @Sendable (Outcome) -> Void) -> UInt64 {
-        let token = Switchboard.nextToken()
+        let token = CallbackRegistry.nextToken()
         state.withLock { $0.underWay[token] = UnderWay(loan: nil, done: { done($0.batch) }) }
         return token
     }
@@ -143,7 +143,7 @@ public enum LogLevel: Int32, Sendable, Comparable, CaseIterable {
 }
 
 /// Finds the instance for the number in a callback.
-enum Switchboard {
+enum CallbackRegistry {
     private struct Line {
         let callbacks: Callbacks
         let host: UnsafeMutablePointer<switchyard_host>
@@ -167,11 +167,11 @@ enum Switchboard {
             to: switchyard_host(
                 abi_version: SWITCHYARD_ABI_VERSION, struct_size: UInt32(MemoryLayout<switchyard_host>.size),
                 context: UnsafeMutableRawPointer(bitPattern: number),
-                log: { context, level, message in Switchboard.find(context)?.log(level, message) },
+                log: { context, level, message in CallbackRegistry.find(context)?.log(level, message) },
                 complete: { context, token, batch, events, count in
-                    Switchboard.find(context)?.complete(token, batch: batch, events: events, count: count)
+                    CallbackRegistry.find(context)?.complete(token, batch: batch, events: events, count: count)
                 },
-                closed: { context, message in Switchboard.find(context)?.closed(message) }))
+                closed: { context, message in CallbackRegistry.find(context)?.closed(message) }))
         return UnsafePointer(host)
     }
 

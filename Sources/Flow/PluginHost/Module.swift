@@ -34,7 +34,7 @@ public final class Module: Sendable {
         let table = try visitor.during(.load) { () throws(ModuleFault) in try Module.table(file).calls }
         let callbacks = Callbacks(provider: name, module: description.name, hidden: hidden, clock: clock, log: log)
         // The table lives as long as the process, so any thread may use it.
-        nonisolated(unsafe) let host = Switchboard.connect(callbacks)
+        nonisolated(unsafe) let host = CallbackRegistry.connect(callbacks)
         let made = visitor.attempt { Created(table, host: host, settings: settings, hidden: hidden) }
         guard case .success(let created) = made, let handle = created.handle else {
             _ = callbacks.end()

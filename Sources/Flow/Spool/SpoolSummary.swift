@@ -19,7 +19,7 @@ public struct SpoolSummary: Sendable, Equatable {
         self.provider = provider
         path = StateFolder.spool(of: provider, in: folder)
         do throws(StorageFault) {
-            let sight = try FileSight.look(at: path, as: SpoolSchema.format, patience: 1000)
+            let sight = try FileSight.look(at: path, as: SpoolSchema.format, timeout: 1000)
             switch sight.state {
             case .absent: fault = "\(path): is not there"
             case .damaged(let damage):

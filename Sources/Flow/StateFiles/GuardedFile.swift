@@ -159,10 +159,10 @@ public final class GuardedFile {
 
     /// Opens the file to look at it, even while another process uses it, and changes nothing. Returns nil if there is none.
     public static func look(
-        at path: String, _ kind: GuardedKind, verifies: Bool = true, vfs: String? = nil, patience: Int32 = 5000,
+        at path: String, _ kind: GuardedKind, verifies: Bool = true, vfs: String? = nil, timeout: Int32 = 5000,
         admit: (Database) throws(StorageFault) -> Void = { _ in }
     ) throws(StorageFault) -> GuardedFile? {
-        switch try FileSight.look(at: path, as: kind.format, vfs: vfs, patience: patience).state {
+        switch try FileSight.look(at: path, as: kind.format, vfs: vfs, timeout: timeout).state {
         case .absent: return nil
         case .damaged(let damage): throw advised(damage)
         case .old(let database, _):

@@ -6,8 +6,8 @@ public import Platform
 public enum ControlClient {
     static let mostAnswer = 64 << 20
 
-    /// Asks the router that has the folder. `patience` is how long it may be silent. Nil means no limit.
-    public static func ask(folder: String, _ request: Request, patience: Duration? = .seconds(10), clock: Clock = .system)
+    /// Asks the router that has the folder. `timeout` is how long it may be silent. Nil means no limit.
+    public static func ask(folder: String, _ request: Request, timeout: Duration? = .seconds(10), clock: Clock = .system)
         throws(ControlFault)
         -> (status: Int, body: [UInt8])
     {
@@ -22,7 +22,7 @@ public enum ControlClient {
         } catch {
             throw ControlFault(.unanswered, "\(place.path): the router closed the connection: \(error)")
         }
-        return try answer(from: descriptor, place.path, patience: patience, clock: clock)
+        return try answer(from: descriptor, place.path, timeout: timeout, clock: clock)
     }
 
     private static func connection(to place: UnixAddress) throws(ControlFault) -> Descriptor {
@@ -34,13 +34,13 @@ public enum ControlClient {
         }
     }
 
-    private static func answer(from descriptor: borrowing Descriptor, _ path: String, patience: Duration?, clock: Clock)
+    private static func answer(from descriptor: borrowing Descriptor, _ path: String, timeout: Duration?, clock: Clock)
         throws(ControlFault)
         -> (status: Int, body: [UInt8])
     {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
-        var deadline = patience.map { clock.now() + $0 }
+        var deadline = timeout.map { clock.now() + $0 }
         while true {
             var ready = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
             let left = deadline.map { Int32(clamping: max(0, ($0 - clock.now()).nanoseconds / 1_000_000 + 1)) } ?? -1
@@ -54,7 +54,7 @@ public enum ControlClient {
             guard read > 0 else { break }
             bytes += chunk[..<read]
             guard bytes.count <= mostAnswer else { throw ControlFault(.unanswered, "\(path): the answer is too long") }
-            deadline = patience.map { clock.now() + $0 }
+            deadline = timeout.map { clock.now() + $0 }
         }
         return try parse(bytes, path)
     }

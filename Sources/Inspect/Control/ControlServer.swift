@@ -23,7 +23,7 @@ public final class ControlServer: Sendable {
     private let wakeUp: WakeUp
     private let answers = Monitor(Answers())
     private let clock: Clock
-    private let patience: Duration
+    private let timeout: Duration
     private let handler: Handler
 
     static let mostConnections = 32
@@ -31,9 +31,9 @@ public final class ControlServer: Sendable {
     private static let mostWaiting: Int32 = 64
 
     /// Makes the socket in a folder that belongs to this process alone. A socket that an earlier router left there is replaced. The socket
-    /// gets its name when it already takes connections, so a client that sees the name can connect. `patience` is how long a client may
+    /// gets its name when it already takes connections, so a client that sees the name can connect. `timeout` is how long a client may
     /// take to send its request, and again to read the answer.
-    public init(folder: String, clock: Clock = .system, patience: Duration = .seconds(5), handler: @escaping Handler) throws(ControlFault) {
+    public init(folder: String, clock: Clock = .system, timeout: Duration = .seconds(5), handler: @escaping Handler) throws(ControlFault) {
         wakeUp = try ControlServer.makeWakeUp()
         let place = try SocketPlace.address(in: folder, name: SocketPlace.unfinished)
         path = folder + "/" + SocketPlace.name
@@ -45,27 +45,27 @@ public final class ControlServer: Sendable {
             throw ControlFault(.failed, "\(path): the control socket cannot be made: \(fault)")
         }
         self.clock = clock
-        self.patience = patience
+        self.timeout = timeout
         self.handler = handler
     }
 
     /// Listens at an address. The host must be numeric or `localhost`. If the port is 0, the system chooses one.
     public init(
-        host: String, port: UInt16, clock: Clock = .system, patience: Duration = .seconds(5), handler: @escaping Handler
+        host: String, port: UInt16, clock: Clock = .system, timeout: Duration = .seconds(5), handler: @escaping Handler
     ) throws(ControlFault) {
         wakeUp = try ControlServer.makeWakeUp()
         listener = try ControlServer.socket(host: host, port: port)
         path = ""
         self.port = StreamSocket.port(of: listener.number) ?? port
         self.clock = clock
-        self.patience = patience
+        self.timeout = timeout
         self.handler = handler
     }
 
     /// `path` is the name that the socket gets when it takes connections.
     private static func socket(at place: UnixAddress, _ path: String) throws(ControlFault) -> Descriptor {
         do throws(ListenFault) {
-            return try StreamSocket.listening(at: place, mode: 0o600, occupant: .removed, waiting: mostWaiting)
+            return try StreamSocket.listening(at: place, mode: 0o600, existing: .removed, waiting: mostWaiting)
         } catch {
             throw ControlFault(.failed, "\(path): the control socket cannot be made: \(error)")
         }
@@ -115,7 +115,7 @@ public final class ControlServer: Sendable {
             let order = connections.keys.sorted()
             for key in order { polled.append(connections[key]!.polled) }
             assert(connections.count <= ControlServer.mostConnections, "more connections are open than may be")
-            poll(&polled, nfds_t(polled.count), timeout(connections.values.compactMap(\.deadline).min()))
+            poll(&polled, nfds_t(polled.count), pollTimeout(connections.values.compactMap(\.deadline).min()))
 
             wakeUp.lower()
             for (key, item) in zip(order, polled.dropFirst(2)) {
@@ -125,15 +125,15 @@ public final class ControlServer: Sendable {
                 defer { answers.ready = [] }
                 return (answers.ready, answers.isClosed)
             }
-            for (key, response) in ready { connections[key]?.answer(response, by: clock.now() + patience) }
+            for (key, response) in ready { connections[key]?.answer(response, by: clock.now() + timeout) }
             for key in order {
                 guard let connection = connections[key] else { continue }
-                if let deadline = connection.deadline, deadline <= clock.now() { connection.isTimeUp(by: clock.now() + patience) }
+                if let deadline = connection.deadline, deadline <= clock.now() { connection.isTimeUp(by: clock.now() + timeout) }
                 if connection.isOver { connections[key] = nil }
             }
             if polled[1].revents != 0, let connection = StreamSocket.accept(from: listener.number) {
                 last += 1
-                connections[last] = Connection(connection, by: clock.now() + patience)
+                connections[last] = Connection(connection, by: clock.now() + timeout)
             }
             guard isClosed, connections.values.allSatisfy({ !$0.isAnswering }) else { continue }
             answers.withLock { $0.isOver = true }
@@ -142,14 +142,14 @@ public final class ControlServer: Sendable {
         }
     }
 
-    private func timeout(_ deadline: Instant?) -> Int32 {
+    private func pollTimeout(_ deadline: Instant?) -> Int32 {
         guard let deadline else { return -1 }
         let left = (deadline - clock.now()).nanoseconds
         return Int32(clamping: max(0, left / 1_000_000 + 1))
     }
 
     private func step(_ connection: Connection, _ key: Int) {
-        guard let request = connection.step(by: clock.now() + patience) else { return }
+        guard let request = connection.step(by: clock.now() + timeout) else { return }
         handler(request) { [weak self] response in self?.answer(key, response) }
     }
 }

@@ -9,7 +9,7 @@ internal import Sampling
 extension RouteExplainer {
     func sample(_ plan: SamplePlan, _ finding: SampleFinding) -> String {
         if finding.isKept { return "\(isNow(Path(keys: ["event"]))), always in the sample" }
-        if let keep = finding.keepCondition, keep.holds { return "\(told(keep)), always in the sample" }
+        if let keep = finding.keepCondition, keep.holds { return "\(describe(keep)), always in the sample" }
         let share = share(plan, finding) + reason(plan, finding)
         guard let limit = plan.limit, let isWithin = finding.isWithinLimit else { return share }
         return "\(share); \(isWithin ? "within" : "over") the limit of \(limit.rate.configured)"

@@ -10,9 +10,9 @@ internal import Platform
 extension RouteExplainer {
     /// The descriptions of the steps, in order. If the route holds the event back, the last one names the step and the reason.
     var steps: [String] {
-        let told = finding.steps.map(told)
-        guard finding.verdict == .withheld, let last = finding.steps.last, let reason = told.last else { return told }
-        return told.dropLast() + ["\(place(last.step)) holds the event back: \(reason)"]
+        let parts = finding.steps.map(describe)
+        guard finding.verdict == .withheld, let last = finding.steps.last, let reason = parts.last else { return parts }
+        return parts.dropLast() + ["\(place(last.step)) holds the event back: \(reason)"]
     }
 
     /// The members that an expression failed to set.
@@ -20,7 +20,7 @@ extension RouteExplainer {
         Set(finding.steps.compactMap { step in if case .erred(let path, _) = step.report { path } else { nil } })
     }
 
-    private func told(_ step: StepFinding) -> String {
+    private func describe(_ step: StepFinding) -> String {
         switch step.report {
         case .found(let finds):
             "scrub finds " + (finds.isEmpty ? "nothing" : finds.map { "\($0.count) × \($0.kind)" }.joined(separator: ", "))

@@ -51,10 +51,10 @@ struct RouteExplainer {
             let match = route.match[mismatch]
             return "\(isNow(match.path)), \(noneOf(match.anyOf.map(shown)))"
         }
-        if case .filtered = finding.verdict, let condition = finding.condition { return told(condition) }
+        if case .filtered = finding.verdict, let condition = finding.condition { return describe(condition) }
         let named = globs.isEmpty ? [] : ["\(isNow(name)), \(globs.count == 1 ? "as" : "one of") \(list(globs))"]
         let matched = route.match.map { isNow($0.path) }
-        let all = named + matched + (finding.condition.map { [told($0)] } ?? [])
+        let all = named + matched + (finding.condition.map { [describe($0)] } ?? [])
         return all.isEmpty ? route.takesEvery : all.joined(separator: "; ")
     }
 
@@ -67,7 +67,7 @@ struct RouteExplainer {
     }
 
     /// Describes the part of an expression that decided, as it is written.
-    func told(_ decision: Evaluator.Decision) -> String {
+    func describe(_ decision: Evaluator.Decision) -> String {
         let part = printable(decision.part)
         guard let fault = decision.fault else { return "\(part) is \(decision.truth == .yes)" }
         let place = printable(fault.part)
@@ -83,7 +83,7 @@ struct RouteExplainer {
     /// Describes what happened to each member that a transform names, in order, and to a missing message id. `left` is the edited event.
     func transform(_ left: EventMembers) -> [String] {
         let unset = unset
-        var told: [(verb: String, paths: [String])] = []
+        var parts: [(verb: String, paths: [String])] = []
         var seen: Set<Path> = []
         func tell(_ path: Path) {
             guard seen.insert(path).inserted else { return }
@@ -91,7 +91,7 @@ struct RouteExplainer {
             // A separate sentence says why it is unchanged.
             if unset.contains(path), verb == "leaves" || verb == "finds no" { return }
             let text = printable(path.description)
-            if told.last?.verb == verb { told[told.count - 1].paths.append(text) } else { told.append((verb, [text])) }
+            if parts.last?.verb == verb { parts[parts.count - 1].paths.append(text) } else { parts.append((verb, [text])) }
         }
         for transform in route.transforms {
             for path in transform.paths { tell(path) }
@@ -99,7 +99,7 @@ struct RouteExplainer {
         for path in [route.sample?.annotation, route.session?.place].compactMap({ $0 }) { tell(path) }
         let id = Path(keys: ["messageId"])
         if plan.addsMessageIDs, came[id] != left[id] { tell(id) }
-        return told.map { "\($0.verb) \(list($0.paths))" }
+        return parts.map { "\($0.verb) \(list($0.paths))" }
     }
 
     private func fate(_ path: Path, _ left: EventMembers) -> String {

@@ -30,7 +30,7 @@ public struct ReplayOptions: Sendable {
     /// True if letters are judged, but not sent and not removed.
     public var isDryRun = false
     /// How long each group of letters may take.
-    public var patience = Duration.seconds(30)
+    public var timeout = Duration.seconds(30)
     /// The records of subjects. It is nil if no ledger is kept.
     public var ledger: LedgerView?
     public var clock = Clock.system

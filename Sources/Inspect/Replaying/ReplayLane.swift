@@ -89,7 +89,7 @@ final class ReplayLane: @unchecked Sendable {
         say: @escaping @Sendable (String) -> Void
     ) {
         self.options = options
-        deadline = options.clock.now() + options.patience
+        deadline = options.clock.now() + options.timeout
         let state = Monitor(State())
         self.state = state
         var delivery = plan.laneDelivery
@@ -137,11 +137,11 @@ final class ReplayLane: @unchecked Sendable {
         state.wake()
     }
 
-    /// Sends a group of letters, and waits for the result of each for at most `options.patience`. `record` gets letters as soon as the
+    /// Sends a group of letters, and waits for the result of each for at most `options.timeout`. `record` gets letters as soon as the
     /// provider has taken them, and before another group is sent.
     func send(_ parcel: inout Parcel, _ owners: [Int64: Pending], record: ([Int64]) throws -> Void) throws -> Remainder {
         guard !owners.isEmpty else { return Remainder() }
-        deadline = options.clock.now() + options.patience
+        deadline = options.clock.now() + options.timeout
         state.withLock { state in
             state.group += 1
             assert(
@@ -161,7 +161,7 @@ final class ReplayLane: @unchecked Sendable {
                     throw error
                 }
             case .settled: return state.withLock { $0.remainder }
-            case .outOfTime: giveUp(Answer("timed out after \(options.patience.configured)"))
+            case .outOfTime: giveUp(Answer("timed out after \(options.timeout.configured)"))
             case .stopped: giveUp(Answer("the replay was told to end"))
             }
         }
@@ -194,7 +194,7 @@ final class ReplayLane: @unchecked Sendable {
 
     func end() {
         lane.drain()
-        let limit = options.clock.now() + options.patience
+        let limit = options.clock.now() + options.timeout
         lane.waitForEnd(until: min(limit, state.withLock { $0.stopDeadline } ?? limit))
         if !lane.isOver { lane.giveUp(Answer("the provider does not finish")) }
         lane.waitForClose(until: options.clock.now() + .seconds(1))

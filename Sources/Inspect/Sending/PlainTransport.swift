@@ -1,4 +1,4 @@
-// HTTP/1.1 over TCP or a Unix socket, without a library: one connection, one request at a time. It never waits longer than `patience` while
+// HTTP/1.1 over TCP or a Unix socket, without a library: one connection, one request at a time. It never waits longer than `timeout` while
 // the other side is silent, and it never reuses a connection that the other side has closed.
 
 internal import CPlatform
@@ -8,14 +8,14 @@ internal import Platform
 final class PlainTransport: Transport {
     private let target: Target
     private let head: String
-    private let patience: Duration
+    private let timeout: Duration
     private let clock: Clock
     private var connection: Int32 = -1
 
-    /// `patience` is how long the other side may be silent.
-    init(_ target: Target, key: String?, patience: Duration = .seconds(60), clock: Clock = .system) {
+    /// `timeout` is how long the other side may be silent.
+    init(_ target: Target, key: String?, timeout: Duration = .seconds(60), clock: Clock = .system) {
         self.target = target
-        self.patience = patience
+        self.timeout = timeout
         self.clock = clock
         let lines = ["POST \(target.path) HTTP/1.1", "Host: \(target.host)"] + target.headers(key: key)
         head = lines.map { $0 + "\r\n" }.joined()
@@ -57,7 +57,7 @@ final class PlainTransport: Transport {
     // MARK: - The connection
 
     private func connect() throws(TransportFault) {
-        switch target.way {
+        switch target.address {
         case .unix(let path):
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
@@ -102,7 +102,7 @@ final class PlainTransport: Transport {
         if code == EINPROGRESS {
             var length = socklen_t(4)
             code = ETIMEDOUT
-            if wait(for: POLLOUT, until: clock.now() + patience) { getsockopt(connection, SOL_SOCKET, SO_ERROR, &code, &length) }
+            if wait(for: POLLOUT, until: clock.now() + timeout) { getsockopt(connection, SOL_SOCKET, SO_ERROR, &code, &length) }
         }
         if code != 0 { drop() }
         return code
@@ -126,14 +126,14 @@ final class PlainTransport: Transport {
             if sent >= 0 {
                 rest = UnsafeRawBufferPointer(rebasing: rest[sent...])
             } else if errno == EAGAIN {
-                guard wait(for: POLLOUT, until: clock.now() + patience) else { throw silent }
+                guard wait(for: POLLOUT, until: clock.now() + timeout) else { throw silent }
             } else if errno != EINTR {
                 throw TransportFault("ended the connection: \(SystemFault())")
             }
         }
     }
 
-    private var silent: TransportFault { TransportFault("did not answer for \(patience.components.seconds) s") }
+    private var silent: TransportFault { TransportFault("did not answer for \(timeout.components.seconds) s") }
 
     // MARK: - The answer
 
@@ -148,7 +148,7 @@ final class PlainTransport: Transport {
             } else if count == 0 {
                 return try reader.end().map { ($0, false) }
             } else if errno == EAGAIN {
-                guard wait(for: POLLIN, until: clock.now() + patience) else { throw silent }
+                guard wait(for: POLLIN, until: clock.now() + timeout) else { throw silent }
             } else if errno != EINTR {
                 if afterCut { return nil }
                 throw TransportFault("ended the connection: \(SystemFault())")

@@ -6,14 +6,14 @@ internal import Glibc
 final class SecureTransport: Transport {
     private let client: OpaquePointer
 
-    init(_ target: Target, key: String?, authorities: String?, patience: Int = 60) throws(TransportFault) {
+    init(_ target: Target, key: String?, authorities: String?, timeout: Int = 60) throws(TransportFault) {
         if let fault = ccurlloaded_load() { throw TransportFault(String(cString: fault), canPass: false) }
         // An empty Expect header stops libcurl from waiting for "100 Continue" before it sends the body.
         var headers: [UnsafeMutablePointer<CChar>?] = (target.headers(key: key) + ["Expect:"]).map { strdup($0) }
         defer { for header in headers { free(header) } }
         headers.append(nil)
         let lines = headers.map { UnsafePointer($0) }
-        guard let client = ccurlloaded_make(target.url, lines, authorities, patience) else {
+        guard let client = ccurlloaded_make(target.url, lines, authorities, timeout) else {
             throw TransportFault("cannot be asked: not enough memory", canPass: false)
         }
         self.client = client

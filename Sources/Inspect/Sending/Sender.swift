@@ -10,7 +10,7 @@ public struct SendFault: Error, Equatable {
 }
 
 public final class Sender {
-    public struct Patience: Sendable {
+    public struct Retries: Sendable {
         /// The first wait before a request is sent again. It doubles with each attempt, up to `most`.
         public var first = Duration.milliseconds(500)
         public var most = Duration.seconds(30)
@@ -44,14 +44,14 @@ public final class Sender {
 
     private let target: String
     private let transport: any Transport
-    private let patience: Patience
+    private let retries: Retries
     private let dependencies: Dependencies
     public private(set) var counts = Counts()
 
-    public init(to target: String, by transport: any Transport, patience: Patience = Patience(), _ dependencies: Dependencies) {
+    public init(to target: String, by transport: any Transport, retries: Retries = Retries(), _ dependencies: Dependencies) {
         self.target = target
         self.transport = transport
-        self.patience = patience
+        self.retries = retries
         self.dependencies = dependencies
     }
 
@@ -106,7 +106,7 @@ public final class Sender {
     private func answer(_ batch: LineBatch, _ events: Range<Int>) throws(SendFault) -> Judgement {
         let body = batch.start(events.lowerBound)..<batch.ends[events.upperBound - 1].at
         assert(!body.isEmpty && body.upperBound <= batch.bytes.count, "a request has no events, or events that were not read")
-        let deadline = dependencies.clock.now() + patience.total
+        let deadline = dependencies.clock.now() + retries.total
         var attempt = 1
         while true {
             let words: String
@@ -124,7 +124,7 @@ public final class Sender {
             guard dependencies.clock.now() + wait <= deadline else {
                 throw SendFault(message: "\(target) \(words); given up after \(attempt) \(attempt == 1 ? "attempt" : "attempts")")
             }
-            if attempt == 1 { dependencies.say("\(target) \(words); trying again for up to \(patience.total.components.seconds) s") }
+            if attempt == 1 { dependencies.say("\(target) \(words); trying again for up to \(retries.total.components.seconds) s") }
             dependencies.wait(wait)
             attempt += 1
         }
@@ -138,9 +138,9 @@ public final class Sender {
 
     /// Returns the wait before the next attempt. Half of it is random, so that clients that were refused together do not return together.
     private func backoff(_ attempt: Int) -> Duration {
-        let first = max(2, patience.first.nanoseconds)
+        let first = max(2, retries.first.nanoseconds)
         let doublings = min(attempt - 1, 40)
-        let full = min(first > Int64.max >> Int64(doublings) ? .max : first << Int64(doublings), max(2, patience.most.nanoseconds))
+        let full = min(first > Int64.max >> Int64(doublings) ? .max : first << Int64(doublings), max(2, retries.most.nanoseconds))
         assert(full >= 2, "a wait has no random part")
         return .nanoseconds(full / 2 + dependencies.chance(full / 2))
     }

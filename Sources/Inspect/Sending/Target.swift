@@ -2,7 +2,7 @@
 // or a key, since others can see addresses in the list of processes.
 
 public struct Target: Sendable, Equatable, CustomStringConvertible {
-    public enum Way: Sendable, Equatable {
+    public enum Address: Sendable, Equatable {
         case tcp(host: String, port: String)
         case unix(path: String)
         /// HTTPS, through libcurl.
@@ -11,7 +11,7 @@ public struct Target: Sendable, Equatable, CustomStringConvertible {
 
     /// The address as it was written.
     public var description: String
-    public var way: Way
+    public var address: Address
     /// The value of the Host header.
     public var host: String
     /// The path and the query of requests.
@@ -38,7 +38,7 @@ public struct Target: Sendable, Equatable, CustomStringConvertible {
             guard path.hasPrefix("/"), path.utf8.count <= 107 else {
                 throw Fault("--to unix:PATH must be an absolute path of at most 107 bytes, is '\(text)'")
             }
-            way = .unix(path: path)
+            address = .unix(path: path)
             host = "localhost"
             self.path = Target.events + "?" + Target.query
             url = text
@@ -55,13 +55,13 @@ public struct Target: Sendable, Equatable, CustomStringConvertible {
         guard let (host, port) = Target.split(authority) else { throw Fault("--to: '\(authority)' is not HOST[:PORT]") }
         self.host = String(authority)
         path = Target.resource(start.dropFirst(authority.count))
-        way = isPlain ? .tcp(host: host, port: port ?? "80") : .tls
+        address = isPlain ? .tcp(host: host, port: port ?? "80") : .tls
         url = (isPlain ? "http://" : "https://") + authority + path
     }
 
     /// True if others on the network can read what is sent.
     public var isExposed: Bool {
-        guard case .tcp(let host, _) = way else { return false }
+        guard case .tcp(let host, _) = address else { return false }
         return host != "localhost" && host != "::1" && !host.hasPrefix("127.")
     }
 

@@ -39,7 +39,7 @@ extension Target {
     /// Makes the transport. `key` goes into the Authorization header. `authorities` is a PEM file of certificate authorities that replaces
     /// those of the system.
     public func transport(key: String?, authorities: String?) throws(TransportFault) -> any Transport {
-        switch way {
+        switch address {
         case .tcp, .unix: PlainTransport(self, key: key)
         case .tls: try SecureTransport(self, key: key, authorities: authorities)
         }

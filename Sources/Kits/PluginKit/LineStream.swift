@@ -37,16 +37,16 @@ public final class LineStream {
 
     private let descriptor: Int32
     private let calls: StreamCalls
-    private let patience: Int32
+    private let timeout: Int32
     /// The written part of a line that could not be finished.
     private var torn: [UInt8] = []
 
-    /// `patience` is the number of milliseconds to wait for a stream that accepts nothing (-1: forever). After that, the write stops with
+    /// `timeout` is the number of milliseconds to wait for a stream that accepts nothing (-1: forever). After that, the write stops with
     /// EAGAIN.
-    public init(descriptor: Int32, patience: Int32 = -1, calls: StreamCalls = .system) {
+    public init(descriptor: Int32, timeout: Int32 = -1, calls: StreamCalls = .system) {
         self.descriptor = descriptor
         self.calls = calls
-        self.patience = patience
+        self.timeout = timeout
     }
 
     public func write(_ lines: Lines) -> Progress {
@@ -78,7 +78,7 @@ public final class LineStream {
             if count > 0 {
                 offset += count
             } else if count == -Int(EAGAIN) {
-                if calls.wait(descriptor, patience) == 0 { return (offset, EAGAIN) }
+                if calls.wait(descriptor, timeout) == 0 { return (offset, EAGAIN) }
             } else if count != -Int(EINTR) {
                 return (offset, count == 0 ? EIO : Int32(-count))
             }

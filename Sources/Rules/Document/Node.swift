@@ -44,7 +44,7 @@ public struct Node {
     public var value: Value
     /// The range in the text. For a string it includes the quotes.
     public var range: Range<Int>
-    public var trail: Trail
+    public var path: NodePath
 
     public var offset: Int { range.lowerBound }
     public var entries: [Entry]? { if case .object(let entries) = value { entries } else { nil } }
@@ -68,40 +68,40 @@ public struct Node {
 
 /// The path from the root to a value. It is kept as steps and written only for a message, so that a long key is not copied for each value
 /// below it.
-public final class Trail: CustomStringConvertible {
+public final class NodePath: CustomStringConvertible {
     private enum Step {
         case root
         case key(String)
         case index(Int)
     }
-    private let parent: Trail?
+    private let parent: NodePath?
     private let step: Step
 
-    private init(_ parent: Trail?, _ step: Step) {
+    private init(_ parent: NodePath?, _ step: Step) {
         self.parent = parent
         self.step = step
     }
 
-    public static func root() -> Trail { Trail(nil, .root) }
-    public func key(_ key: String) -> Trail { Trail(self, .key(key)) }
-    public func index(_ index: Int) -> Trail { Trail(self, .index(index)) }
+    public static func root() -> NodePath { NodePath(nil, .root) }
+    public func key(_ key: String) -> NodePath { NodePath(self, .key(key)) }
+    public func index(_ index: Int) -> NodePath { NodePath(self, .index(index)) }
 
     public var isRoot: Bool { parent == nil }
 
     /// The path as messages show it, such as `routes[1].sample.rate`. Keys with special characters are quoted.
     public var description: String {
         var steps: [Step] = []
-        var next: Trail? = self
-        while let trail = next {
-            steps.append(trail.step)
-            next = trail.parent
+        var next: NodePath? = self
+        while let path = next {
+            steps.append(path.step)
+            next = path.parent
         }
         var text = ""
         for step in steps.reversed() {
             switch step {
             case .root: break
             case .index(let index): text += "[\(index)]"
-            case .key(let key) where Trail.isPlain(key): text += text.isEmpty ? key : "." + key
+            case .key(let key) where NodePath.isPlain(key): text += text.isEmpty ? key : "." + key
             case .key(let key): text += "[\(JSONText.quoted(Words.shortened(key, 60)))]"
             }
         }

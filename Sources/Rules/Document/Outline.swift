@@ -13,7 +13,7 @@ public struct Outline {
     ) {
         try Syntax.check(source)
         var outline = Outline(source) { text, offset in placeholders?.resolve(&text, at: offset) ?? [] }
-        let root = outline.value(outline.take(), Trail.root())
+        let root = outline.value(outline.take(), NodePath.root())
         return (root, outline.faults)
     }
 
@@ -28,13 +28,13 @@ public struct Outline {
         return token
     }
 
-    private mutating func value(_ token: Token, _ trail: Trail) -> Node {
+    private mutating func value(_ token: Token, _ path: NodePath) -> Node {
         let start = token.range.lowerBound
         switch token.kind {
-        case .open where source.bytes[start] == UInt8(ascii: "{"): return object(from: start, trail)
-        case .open: return list(from: start, trail)
-        case .string: return Node(value: .text(text(token.range)), range: token.range, trail: trail)
-        case .number: return Node(value: .number(source.text(token.range)), range: token.range, trail: trail)
+        case .open where source.bytes[start] == UInt8(ascii: "{"): return object(from: start, path)
+        case .open: return list(from: start, path)
+        case .string: return Node(value: .text(text(token.range)), range: token.range, path: path)
+        case .number: return Node(value: .number(source.text(token.range)), range: token.range, path: path)
         default:
             let value: Node.Value =
                 switch source.bytes[start] {
@@ -42,41 +42,41 @@ public struct Outline {
                 case UInt8(ascii: "f"): .bool(false)
                 default: .null
                 }
-            return Node(value: value, range: token.range, trail: trail)
+            return Node(value: value, range: token.range, path: path)
         }
     }
 
-    private mutating func list(from start: Int, _ trail: Trail) -> Node {
+    private mutating func list(from start: Int, _ path: NodePath) -> Node {
         var items: [Node] = []
         while true {
             let token = take()
             switch token.kind {
-            case .close: return Node(value: .list(items), range: start..<token.range.upperBound, trail: trail)
+            case .close: return Node(value: .list(items), range: start..<token.range.upperBound, path: path)
             case .comma: continue
-            default: items.append(value(token, trail.index(items.count)))
+            default: items.append(value(token, path.index(items.count)))
             }
         }
     }
 
-    private mutating func object(from start: Int, _ trail: Trail) -> Node {
+    private mutating func object(from start: Int, _ path: NodePath) -> Node {
         var entries: [Node.Entry] = []
         // Keys are compared by their bytes: Swift takes some strings that look alike for equal, but in JSON they are different keys.
         var seen: [[UInt8]: Int] = [:]
         while true {
             let token = take()
             switch token.kind {
-            case .close: return Node(value: .object(entries), range: start..<token.range.upperBound, trail: trail)
+            case .close: return Node(value: .object(entries), range: start..<token.range.upperBound, path: path)
             case .comma: continue
             default: break
             }
             let name = Syntax.decode(source.bytes[token.range])
             assert(token.kind == .string, "jansson accepted a key that is no string")
             _ = take()
-            let node = value(take(), trail.key(name))
+            let node = value(take(), path.key(name))
             if let first = seen[Array(name.utf8)] {
                 let line = source.place(of: first).line
                 let message =
-                    "\(trail.isRoot ? "" : "\(trail): ")duplicate key \(Words.quoted(name)), expected once; the first is in line \(line)"
+                    "\(path.isRoot ? "" : "\(path): ")duplicate key \(Words.quoted(name)), expected once; the first is in line \(line)"
                 faults.append(LocatedFault(offset: token.range.lowerBound, message: message))
                 continue
             }

@@ -15,12 +15,14 @@ public struct Digests: ~Copyable {
     /// True if a value that looks like a digest is not hashed again.
     private let keepsDigests: Bool
 
-    /// `rooms` is the number of additional digests, those of edited values.
-    public init(_ rules: UnsafeBufferPointer<DigestRule>, keys: UnsafeBufferPointer<HMACKey>, rooms: Int, keepsDigests: Bool = false) {
+    /// `editedDigests` is the number of additional digests, those of edited values.
+    public init(
+        _ rules: UnsafeBufferPointer<DigestRule>, keys: UnsafeBufferPointer<HMACKey>, editedDigests: Int, keepsDigests: Bool = false
+    ) {
         self.keepsDigests = keepsDigests
         self.rules = rules
         self.keys = keys
-        let size = (rules.count + rooms) * Digests.length + Words.slack
+        let size = (rules.count + editedDigests) * Digests.length + Words.slack
         texts = .allocate(capacity: size)
         texts.initialize(repeating: UInt8(ascii: "\""), count: size)
         turns = .allocate(capacity: max(1, rules.count))
@@ -41,9 +43,9 @@ public struct Digests: ~Copyable {
         return ByteRun(base: Bytes(texts + index * Digests.length), count: Digests.length)
     }
 
-    /// Returns the digest, in quotes, of an edited value. It is valid until the next call with the same `room`.
-    public mutating func write(_ value: ByteRun, key: Int, aside room: Int) -> ByteRun {
-        let index = rules.count + room
+    /// Returns the digest, in quotes, of an edited value. It is valid until the next call with the same `editedDigest`.
+    public mutating func write(_ value: ByteRun, key: Int, aside editedDigest: Int) -> ByteRun {
+        let index = rules.count + editedDigest
         write(value, key: key, at: index)
         return ByteRun(base: Bytes(texts + index * Digests.length), count: Digests.length)
     }

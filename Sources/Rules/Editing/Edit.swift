@@ -32,7 +32,7 @@ public struct Edit: BitwiseCopyable {
     /// The index of the digest in the editor. For the digest of an edit, it is the index of the key.
     var digest = 0
     /// The index of this digest among the digests of edits.
-    var room = 0
+    var editedDigest = 0
 
     /// The member without the comma.
     var firstMember: ByteRun { ByteRun(base: member.base + 1, count: member.count - 1) }
@@ -52,7 +52,7 @@ public struct EditCompiler {
     public private(set) var edits: [Edit] = []
     public private(set) var digests: [DigestRule] = []
     /// The number of digests of edits.
-    public private(set) var rooms = 0
+    public private(set) var editedDigests = 0
     /// The most bytes that any event can gain, indexed by the root edit.
     public private(set) var growth: [Int] = []
 
@@ -114,8 +114,8 @@ public struct EditCompiler {
                 let edit = edits.count
                 edits.append(Edit(kind: .drop, slot: slot))
                 compile(edit, fate: inner, at: path, growth: &growth)
-                edits[index] = Edit(kind: .digestOfEdit, slot: slot, first: edit, digest: key, room: rooms)
-                rooms += 1
+                edits[index] = Edit(kind: .digestOfEdit, slot: slot, first: edit, digest: key, editedDigest: editedDigests)
+                editedDigests += 1
             }
         }
         if let constant = fate.whenAbsent(keys) {

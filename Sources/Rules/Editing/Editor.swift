@@ -165,9 +165,9 @@ public struct Editor: ~Copyable {
         let edit = edits[index]
         let inner = edits[edit.first]
         let most = Int(slot.end - slot.start) + growth(of: inner)
-        let room = UnsafeMutablePointer<UInt8>.allocate(capacity: most + Words.slack)
-        defer { room.deallocate() }
-        var aside = EditWriter(block: event.block, out: room, id: .max)
+        let buffer = UnsafeMutablePointer<UInt8>.allocate(capacity: most + Words.slack)
+        defer { buffer.deallocate() }
+        var aside = EditWriter(block: event.block, out: buffer, id: .max)
         switch inner.kind {
         case .digest: aside.put(digests.text(inner.digest, event: event, turn: turn))
         case .digestOfEdit: aside.put(digestOfEdit(edit.first, slot: slot, event: event, turn: turn, splices: splices))
@@ -178,7 +178,7 @@ public struct Editor: ~Copyable {
         case .object where inner.value.count > 0: aside.put(inner.value)
         case .object, .drop, .constant: aside.copy(slot.start, slot.end)
         }
-        return digests.write(ByteRun(base: Bytes(room), count: aside.out - room), key: edit.digest, aside: edit.room)
+        return digests.write(ByteRun(base: Bytes(buffer), count: aside.out - buffer), key: edit.digest, aside: edit.editedDigest)
     }
 
     /// Returns the most bytes that an edit adds.

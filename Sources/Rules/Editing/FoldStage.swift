@@ -7,7 +7,7 @@ struct FoldedEdits: @unchecked Sendable {
     let edits: UnsafeBufferPointer<Edit>
     let growth: UnsafeBufferPointer<Int>
     let digests: UnsafeBufferPointer<DigestRule>
-    let rooms: Int
+    let editedDigests: Int
     let keys: UnsafeBufferPointer<HMACKey>
     let keepsDigests: Bool
 }
@@ -20,7 +20,7 @@ final class FoldStage: Stage {
         root = folded.root
         editor = Editor(
             edits: folded.edits, growth: folded.growth,
-            digests: Digests(folded.digests, keys: folded.keys, rooms: folded.rooms, keepsDigests: folded.keepsDigests))
+            digests: Digests(folded.digests, keys: folded.keys, editedDigests: folded.editedDigests, keepsDigests: folded.keepsDigests))
         super.init(paths)
     }
 

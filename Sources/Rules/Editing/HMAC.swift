@@ -34,8 +34,8 @@ public struct HMACKey: BitwiseCopyable, Sendable {
         // The block function reads and writes only `h`.
         var context = SHA256_CTX()
         context.h = inner
-        withUnsafeTemporaryAllocation(byteCount: 128, alignment: 16) { room in
-            let block = room.baseAddress!.assumingMemoryBound(to: UInt8.self)
+        withUnsafeTemporaryAllocation(byteCount: 128, alignment: 16) { buffer in
+            let block = buffer.baseAddress!.assumingMemoryBound(to: UInt8.self)
             var at = 0
             while message.count - at >= 64 {
                 crypto_sha256_transform(&context, message.base + at)
@@ -47,13 +47,13 @@ public struct HMACKey: BitwiseCopyable, Sendable {
             memcpy(block, message.base + at, rest)
             block[rest] = 0x80
             memset(block + rest + 1, 0, padded - rest - 9)
-            store(bits: (64 + message.count) * 8, in: room, at: padded - 8)
+            store(bits: (64 + message.count) * 8, in: buffer, at: padded - 8)
             crypto_sha256_transform(&context, block)
             if padded == 128 { crypto_sha256_transform(&context, block + 64) }
 
             let digest = context.h
             context.h = outer
-            let words = room.baseAddress!.assumingMemoryBound(to: UInt32.self)
+            let words = buffer.baseAddress!.assumingMemoryBound(to: UInt32.self)
             words[0] = digest.0.bigEndian
             words[1] = digest.1.bigEndian
             words[2] = digest.2.bigEndian
@@ -64,7 +64,7 @@ public struct HMACKey: BitwiseCopyable, Sendable {
             words[7] = digest.7.bigEndian
             block[32] = 0x80
             memset(block + 33, 0, 64 - 33 - 8)
-            store(bits: (64 + 32) * 8, in: room, at: 56)
+            store(bits: (64 + 32) * 8, in: buffer, at: 56)
             crypto_sha256_transform(&context, block)
         }
         let h = context.h
@@ -78,8 +78,8 @@ public struct HMACKey: BitwiseCopyable, Sendable {
         hex(h.7, out + 56)
     }
 
-    @inline(__always) private func store(bits: Int, in room: UnsafeMutableRawBufferPointer, at offset: Int) {
-        room.storeBytes(of: UInt64(bits).bigEndian, toByteOffset: offset, as: UInt64.self)
+    @inline(__always) private func store(bits: Int, in buffer: UnsafeMutableRawBufferPointer, at offset: Int) {
+        buffer.storeBytes(of: UInt64(bits).bigEndian, toByteOffset: offset, as: UInt64.self)
     }
 
     /// Writes eight digits at once. Each nibble gets its own byte. Then the code of `0` is added, and for 10 to 15 the distance to `a` too.

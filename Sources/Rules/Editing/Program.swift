@@ -57,7 +57,7 @@ public struct ProgramCompiler {
         let root = compiler.add(MemberFate(steps, resources))
         let edits = FoldedEdits(
             root: root, edits: store.list(compiler.edits), growth: store.list(compiler.growth), digests: store.list(compiler.digests),
-            rooms: compiler.rooms, keys: resources.keys, keepsDigests: resources.keepsDigests)
+            editedDigests: compiler.editedDigests, keys: resources.keys, keepsDigests: resources.keepsDigests)
         return add(StageRule(paths) { FoldStage(paths, edits) })
     }
 

@@ -33,7 +33,7 @@ open class Reading {
 
     /// `routes[1].sample: lacks 'rate'`
     public func fault(_ node: Node, at offset: Int? = nil, _ message: String) {
-        fault(at: offset ?? node.offset, node.trail.isRoot ? message : "\(node.trail): \(message)")
+        fault(at: offset ?? node.offset, node.path.isRoot ? message : "\(node.path): \(message)")
     }
 
     /// `routes[1].sample.rate must be between 0 and 1, is 1.5`
@@ -60,7 +60,7 @@ open class Reading {
         fault(node, "unknown \(what) \(Words.quoted(text.value)), \(hint)")
     }
 
-    private func subject(_ node: Node) -> String { node.trail.isRoot ? "the top level" : node.trail.description }
+    private func subject(_ node: Node) -> String { node.path.isRoot ? "the top level" : node.path.description }
 
     public static func shown(_ node: Node) -> String {
         switch node.value {

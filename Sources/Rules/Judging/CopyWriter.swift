@@ -28,7 +28,7 @@ struct CopyWriter: ~Copyable {
         rules = ruleset.rules
         editor = Editor(
             edits: rules.edits, growth: rules.growth,
-            digests: Digests(rules.digests, keys: rules.keys, rooms: rules.digestCount, keepsDigests: ruleset.keepsDigests))
+            digests: Digests(rules.digests, keys: rules.keys, editedDigests: rules.editedDigests, keepsDigests: ruleset.keepsDigests))
         transform = CopyTransform(ruleset)
         messageIDs = MessageIDs(key: SipKey(ruleset.messageIDKey ?? Ruleset.chance()))
         sessions = SessionWriter(ruleset.sessionPaths, key: rules.subjectKey)

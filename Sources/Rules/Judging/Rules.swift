@@ -73,7 +73,7 @@ struct Rules: @unchecked Sendable {
     var growth: UnsafeBufferPointer<Int>
     var digests: UnsafeBufferPointer<DigestRule>
     /// The number of digests of edited values.
-    var digestCount: Int
+    var editedDigests: Int
     var keys: UnsafeBufferPointer<HMACKey>
     /// The rules for statements to the ledger. It is nil if there is no ledger.
     var statement: UnsafePointer<ConsentStatementRules>?

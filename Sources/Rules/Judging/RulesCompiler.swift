@@ -79,7 +79,8 @@ struct RulesCompiler {
             immediate: store.list(plan.providers.map { Globs($0.delivery.immediate, in: store) }),
             emits: store.list(emits), markSlot: paths.slot(of: WantedPaths.mark) ?? 0,
             sampled: store.list(sampled), subjects: store.list(subjects), subjectKey: subjectKey,
-            edits: store.list(edits.edits), growth: store.list(edits.growth), digests: store.list(edits.digests), digestCount: edits.rooms,
+            edits: store.list(edits.edits), growth: store.list(edits.growth), digests: store.list(edits.digests),
+            editedDigests: edits.editedDigests,
             keys: keys, statement: compileStatement())
         return (rules, programs)
     }

@@ -15,4 +15,15 @@ enum Spans {
         }
         return next
     }
+
+    /// Calls `body` with the start and the end of each of these values, or of the whole event if there are no slots.
+    @inline(__always)
+    static func forEach(_ event: ScannedEvent, in slots: UnsafeBufferPointer<Int>, _ body: (_ start: Int, _ end: Int) -> Void) {
+        if slots.isEmpty { return body(Int(event.start), Int(event.end)) }
+        var at: UInt32 = 0
+        while let slot = next(event, slots: slots, at: at) {
+            body(Int(slot.start), Int(slot.end))
+            at = slot.end
+        }
+    }
 }

@@ -3,22 +3,22 @@
 internal import Events
 
 struct Unescaped: ~Copyable {
-    private var room: UnsafeMutablePointer<UInt8>
+    private var buffer: UnsafeMutablePointer<UInt8>
     private var places: UnsafeMutablePointer<UInt32>
     private var capacity = 256
     private var count = 0
 
     init() {
-        room = .allocate(capacity: capacity)
+        buffer = .allocate(capacity: capacity)
         places = .allocate(capacity: capacity + 1)
     }
 
     deinit {
-        room.deallocate()
+        buffer.deallocate()
         places.deallocate()
     }
 
-    var text: Subject { Subject(base: Bytes(room), count: count) }
+    var text: Subject { Subject(base: Bytes(buffer), count: count) }
 
     /// Returns the position in the event at which the character of byte i begins. For the end of the text, it is the end of the string.
     func place(_ i: Int) -> Int {
@@ -49,7 +49,7 @@ struct Unescaped: ~Copyable {
 
     @inline(__always) private mutating func put(_ byte: UInt8, _ place: Int) {
         assert(count < capacity, "a decoded text is longer than its escaped form")
-        room[count] = byte
+        buffer[count] = byte
         places[count] = UInt32(truncatingIfNeeded: place)
         count += 1
     }
@@ -89,10 +89,10 @@ struct Unescaped: ~Copyable {
     }
 
     private mutating func grow(_ wanted: Int) {
-        room.deallocate()
+        buffer.deallocate()
         places.deallocate()
         capacity = max(wanted, capacity * 2)
-        room = .allocate(capacity: capacity)
+        buffer = .allocate(capacity: capacity)
         places = .allocate(capacity: capacity + 1)
     }
 }

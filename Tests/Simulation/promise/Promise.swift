@@ -2,7 +2,7 @@
 // may be done with an event. It shares no code with the router.
 
 /// The record of one id.
-struct Said: Equatable {
+struct LedgerRecord: Equatable {
     var isWithdrawn = false
     var granted: Set<String> = []
     var denied: Set<String> = []
@@ -11,19 +11,19 @@ struct Said: Equatable {
     var named: Set<String> = []
     var decided: Int64 = 0
 
-    static func terms(level: Int?, granted named: Set<String>, denied: Set<String>, at time: Int64) -> Said {
+    static func terms(level: Int?, granted named: Set<String>, denied: Set<String>, at time: Int64) -> LedgerRecord {
         let granted = Words.purposes(of: level ?? 0).union(named).subtracting(denied)
-        return Said(granted: granted, denied: denied, level: level, named: named, decided: time)
+        return LedgerRecord(granted: granted, denied: denied, level: level, named: named, decided: time)
     }
 
-    static func withdrawn(at time: Int64) -> Said { Said(isWithdrawn: true, decided: time) }
+    static func withdrawn(at time: Int64) -> LedgerRecord { LedgerRecord(isWithdrawn: true, decided: time) }
 
     /// The purposes that are allowed.
     var allowed: Set<String> { isWithdrawn ? [] : granted }
 }
 
 struct Promise {
-    private(set) var said: [String: Said] = [:]
+    private(set) var said: [String: LedgerRecord] = [:]
     /// Each id is in at most one set. A set has at least two ids.
     private(set) var persons: [Set<String>] = []
 
@@ -31,7 +31,7 @@ struct Promise {
 
     // MARK: - Decisions of people
 
-    mutating func set(_ id: String, _ terms: Said) {
+    mutating func set(_ id: String, _ terms: LedgerRecord) {
         // The later of two decisions counts.
         if let old = said[id], old.decided > terms.decided { return }
         said[id] = terms
@@ -42,7 +42,7 @@ struct Promise {
             said[id] = .withdrawn(at: time)
             return
         }
-        let old = said[id] ?? Said()
+        let old = said[id] ?? LedgerRecord()
         if old.isWithdrawn {
             said[id]?.decided = time
             return

@@ -143,9 +143,9 @@ extension World {
             outcome = BatchOutcome(other)
             arrives = copies.map { _ in false }
         }
-        var mood = isHealed ? .well : moods[lane.index]
-        if mood == .flaky { mood = Mood(rawValue: UInt64(roll(5)))! }
-        switch mood {
+        var condition = isHealed ? .well : conditions[lane.index]
+        if condition == .flaky { condition = Condition(rawValue: UInt64(roll(5)))! }
+        switch condition {
         case .well, .flaky:
             let bad = copies.indices.filter { events[copies[$0].event].isPoison }
             if roll(2) == 0 || bad.isEmpty {

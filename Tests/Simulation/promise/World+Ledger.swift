@@ -32,7 +32,7 @@ extension World {
         case 0..<12: try say()
         case 12..<14:
             actsLeft -= 1
-            moods[roll(2)] = Mood(rawValue: UInt64(roll(5)))!
+            conditions[roll(2)] = Condition(rawValue: UInt64(roll(5)))!
         case 14: try reload()
         case 15..<17: try replay()
         case 17..<19:

@@ -12,7 +12,7 @@ import Withdrawal
 struct Breach: Error { var words: String }
 
 final class World {
-    enum Mood: UInt64 { case well, busy, down, flaky, hanging }
+    enum Condition: UInt64 { case well, busy, down, flaky, hanging }
 
     let scenario: Scenario
     let plans: [Plan]
@@ -31,7 +31,7 @@ final class World {
     var events: [Event] = []
     var copies: [Copy] = []
     var copyNumbers: [Int: Int] = [:]
-    var moods: [Mood] = [.well, .well]
+    var conditions: [Condition] = [.well, .well]
     var nextBlock: Int64 = 0
     var nextAct: Int64 = 0
     var actsLeft: Int

@@ -17,7 +17,7 @@ enum Plant: String, CaseIterable {
 struct Setup {
     enum Kind: String { case memory, durable, spill }
     /// The behaviour of a provider.
-    enum Mood: UInt64 { case well, busy, down, flaky, hanging, closing }
+    enum Condition: UInt64 { case well, busy, down, flaky, hanging, closing }
 
     var kind = Kind.memory
     var plan = DeliveryPlan()
@@ -30,7 +30,7 @@ struct Setup {
     /// True if the provider rejects single events, and false if it rejects the whole batch.
     var refusesSingly = false
     /// The times, in milliseconds, at which the behaviour of the provider changes.
-    var moods: [(at: Int64, mood: Mood)] = []
+    var conditions: [(at: Int64, condition: Condition)] = []
     /// The times at which the health of the disk changes.
     var health: [(at: Int64, health: ModelStore.Health)] = []
     /// The times at which the router is killed, and at which a signal tells it to end.
@@ -72,12 +72,12 @@ struct Setup {
         pause = Int64(1 + roll(roll(4) == 0 ? 5000 : 200))
         let span = roll(100_000) + 2000
         for _ in 0..<roll(6) {
-            var mood = Mood(rawValue: roll(5))!
+            var condition = Condition(rawValue: roll(5))!
             // Without a deadline the lane correctly waits for ever for a call that never ends.
-            if mood == .hanging, plan.deadline == .zero { mood = .down }
-            moods.append((Int64(roll(span)), mood))
+            if condition == .hanging, plan.deadline == .zero { condition = .down }
+            conditions.append((Int64(roll(span)), condition))
         }
-        moods.sort { $0.at < $1.at }
+        conditions.sort { $0.at < $1.at }
         for _ in 0..<(kind == .memory ? 0 : roll(4)) {
             health.append((Int64(roll(span)), roll(3) == 0 ? .well : roll(2) == 0 ? .full : .failing))
         }
@@ -115,7 +115,7 @@ struct Setup {
         return "\(kind) lane, full \(queue.full.rawValue), memory \(queue.memory), disk \(queue.disk.map { "\($0)" } ?? "none"), batch "
             + "\(plan.batch.events) events \(plan.batch.bytes) bytes \(plan.batch.wait), ordered \(plan.ordered), concurrency \(concurrency), "
             + "breaker \(plan.breaker), deadline \(plan.deadline), retry for \(plan.retry.total), \(events) events, poison \(poison), "
-            + "closes \(closes), loses letters \(losesLetters), dead letters \(plan.deadLetters.rawValue), moods \(moods), disk \(health), kills \(kills), ends \(ends), reloads \(reloads), healed \(healed)"
+            + "closes \(closes), loses letters \(losesLetters), dead letters \(plan.deadLetters.rawValue), conditions \(conditions), disk \(health), kills \(kills), ends \(ends), reloads \(reloads), healed \(healed)"
     }
 }
 

@@ -16,7 +16,7 @@ func playWeek() -> (breach: String?, words: String) {
     setup.events = 2000
     setup.pause = 600_000
     let week: Int64 = 7 * 86_400_000
-    setup.moods = [(0, .down)]
+    setup.conditions = [(0, .down)]
     setup.kills = [86_400_000, 3 * 86_400_000]
     setup.healed = week
     let world = World(setup, random: RandomSource(seed: 7), plant: nil, tells: false)

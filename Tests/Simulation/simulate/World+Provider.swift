@@ -1,4 +1,4 @@
-// The provider: its mood decides how and when it answers, or that it never does. It remembers what it really got. The checks of every
+// The provider: its condition decides how and when it answers, or that it never does. It remembers what it really got. The checks of every
 // hand-over are here too.
 
 import Admission
@@ -43,18 +43,18 @@ extension World {
             outcome = BatchOutcome(other)
             arrives = numbers.map { _ in false }
         }
-        var mood = mood
+        var condition = condition
         if setup.closes, !isHealed, roll(30) == 0 {
             refuseAll(.closed(Answer("left")))
-            mood = .closing
+            condition = .closing
         }
-        if mood == .flaky { mood = [.well, .well, .busy, .down, .hanging][Int(roll(plan.deadline > .zero ? 5 : 4))] }
-        switch mood {
+        if condition == .flaky { condition = [.well, .well, .busy, .down, .hanging][Int(roll(plan.deadline > .zero ? 5 : 4))] }
+        switch condition {
         case .well, .flaky:
             let bad = numbers.indices.filter { events[numbers[$0]].isPoison }
             if bad.isEmpty {
                 // Sometimes the provider asks to retry some of the events.
-                if self.mood == .flaky, roll(4) == 0 {
+                if self.condition == .flaky, roll(4) == 0 {
                     for index in numbers.indices where roll(2) == 0 {
                         outcome.events[index] = .retry(Answer("later"), after: nil)
                         arrives[index] = false

@@ -69,13 +69,13 @@ final class World {
     var events: [Event] = []
     let store = ModelStore()
     var life: Life
-    var mood = Setup.Mood.well
+    var condition = Setup.Condition.well
     var parcel: (events: [Int], parcel: ParcelBox)?
     var nextParcel: Int64 = 0
     var lowest = 0
     var steps = 0
     var lives = 1
-    var moodsLeft: [(at: Int64, mood: Setup.Mood)]
+    var moodsLeft: [(at: Int64, condition: Setup.Condition)]
     var healthLeft: [(at: Int64, health: ModelStore.Health)]
     var killsLeft: [Int64]
     var endsLeft: [Int64]
@@ -99,7 +99,7 @@ final class World {
         self.random = random
         self.plant = plant
         self.tells = tells
-        moodsLeft = setup.moods.map { ($0.at * World.millisecond, $0.mood) }
+        moodsLeft = setup.conditions.map { ($0.at * World.millisecond, $0.condition) }
         healthLeft = setup.health.map { ($0.at * World.millisecond, $0.health) }
         killsLeft = setup.kills.map { $0 * World.millisecond }.sorted()
         endsLeft = setup.ends.map { $0 * World.millisecond }.sorted()
@@ -145,11 +145,11 @@ final class World {
         }
     }
 
-    /// Applies the changes of the provider's mood and the disk's health that are due.
+    /// Applies the changes of the provider's condition and the disk's health that are due.
     private func happen() {
         while let next = moodsLeft.first, next.at <= now {
-            mood = next.mood
-            tell("the provider is \(mood)")
+            condition = next.condition
+            tell("the provider is \(condition)")
             moodsLeft.removeFirst()
         }
         while let next = healthLeft.first, next.at <= now {
@@ -157,8 +157,8 @@ final class World {
             tell("the disk is \(next.health)")
             healthLeft.removeFirst()
         }
-        if isHealed, mood != .well || store.health != .well {
-            (mood, store.health) = (.well, .well)
+        if isHealed, condition != .well || store.health != .well {
+            (condition, store.health) = (.well, .well)
             tell("all is well")
         }
     }

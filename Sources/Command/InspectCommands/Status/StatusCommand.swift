@@ -40,7 +40,7 @@ public let reloadCommand = Command(
         let folder = Loading.stateFolder(arguments["--state"])
         do throws(ControlFault) {
             // Wait without a limit, since modules may be slow to load.
-            let answer = try ControlClient.ask(folder: folder, Request(method: "POST", path: "/reload"), patience: nil)
+            let answer = try ControlClient.ask(folder: folder, Request(method: "POST", path: "/reload"), timeout: nil)
             let text = String(decoding: answer.body, as: UTF8.self)
             guard answer.status == 200 else {
                 Console.note(text)

@@ -87,7 +87,7 @@ private func replay(_ arguments: Arguments) throws -> Int32 {
         guard let time = Duration(configured: text) else {
             throw UsageFault("--drain must be a time such as 500ms, 30s or 5m, is '\(text)'")
         }
-        options.patience = time
+        options.timeout = time
     }
     // Take the signals first: modules may start threads, which must leave the signals to the signal thread.
     if !options.isDryRun { Signals.take() }

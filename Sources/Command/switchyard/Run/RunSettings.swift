@@ -30,7 +30,7 @@ struct RunSettings {
     /// Reads the command line. All later messages have the format of `--log`.
     init(_ arguments: Arguments) throws {
         acks = try RunSettings.acknowledgements(arguments)
-        workers = try RunSettings.count(arguments, option: "--workers", range: 1...1024) ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        workers = try arguments.number("--workers", in: 1...1024) ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         drain = try RunSettings.time(arguments, "--drain") ?? .seconds(30)
         file = arguments["--config"] ?? Loading.defaultFile
         guard file != "-" else {
@@ -50,7 +50,7 @@ struct RunSettings {
 
     /// Returns the descriptor that `--acks` names, or nil without the option. Throws if it is not open for writing.
     private static func acknowledgements(_ arguments: Arguments) throws -> Int32? {
-        guard let number = try count(arguments, option: "--acks", range: 3...1_000_000).map(Int32.init) else { return nil }
+        guard let number = try arguments.number("--acks", in: 3...1_000_000).map(Int32.init) else { return nil }
         let flags = fcntl(number, F_GETFL)
         let fault = flags < 0 ? "is not open" : flags & O_ACCMODE == O_RDONLY ? "is open for reading only" : nil
         if let fault {
@@ -79,13 +79,5 @@ struct RunSettings {
             throw UsageFault("\(option) must be a time such as 500ms, 30s or 5m, is '\(text)'")
         }
         return duration
-    }
-
-    private static func count(_ arguments: Arguments, option: String, range: ClosedRange<Int>) throws(UsageFault) -> Int? {
-        guard let text = arguments[option] else { return nil }
-        guard let number = Int(text), range.contains(number) else {
-            throw UsageFault("\(option) must be a number from \(range.lowerBound) to \(range.upperBound), is '\(text)'")
-        }
-        return number
     }
 }

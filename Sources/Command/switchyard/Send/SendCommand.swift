@@ -39,9 +39,9 @@ let sendCommand = Command(
             throw UsageFault(error.message)
         }
         let inputs = try names.map(SendInput.init)
-        let seconds = try number(arguments, "--retry", in: 0...31_536_000) ?? 300
+        let seconds = try arguments.number("--retry", in: 0...31_536_000) ?? 300
         var limits = LineBatches.Limits()
-        if let events = try number(arguments, "--batch", in: 1...100_000) { limits.events = events }
+        if let events = try arguments.number("--batch", in: 1...100_000) { limits.events = events }
         do {
             let key = try SendKey.read(arguments["--key-file"])
             if key != nil, target.isExposed { Console.say("warning: over http:// the key can be read on its way; use https://") }
@@ -56,15 +56,6 @@ let sendCommand = Command(
             throw StateFailure(fault.message)
         }
     })
-
-private func number(_ arguments: Arguments, _ option: String, in range: ClosedRange<Int>) throws(UsageFault) -> Int? {
-    guard let text = arguments[option] else { return nil }
-    guard let number = Int(text), range.contains(number) else {
-        throw UsageFault("\(option) must be a number from \(range.lowerBound) to \(range.upperBound), is '\(text)'")
-    }
-    return number
-}
-
 /// Opens the checkpoint. Returns nil if none can be kept, for instance because an input cannot be read a second time.
 private func openCheckpoint(_ arguments: Arguments, inputs: [SendInput], to: String) throws -> Checkpoint? {
     let path: String
@@ -165,10 +156,10 @@ private final class Request {
         self.keeps = keeps
         let bar = ProgressBar()
         self.bar = bar
-        var patience = Sender.Patience()
-        patience.total = retry
+        var retries = Sender.Retries()
+        retries.total = retry
         sender = Sender(
-            to: self.to, by: transport, patience: patience,
+            to: self.to, by: transport, retries: retries,
             Sender.Dependencies(
                 clock: .system,
                 wait: { duration in _ = poll(nil, 0, Int32(clamping: duration.nanoseconds / 1_000_000 + 1)) },

@@ -9,13 +9,13 @@ final class Channel: Sendable {
     /// Serializes the sending of frames. The value is a number only because a value without a size would have the address of the object.
     /// Then the thread sanitizer would take a change of it for a change of the object.
     private let sending = Monitor(0)
-    private let patience: Duration?
+    private let timeout: Duration?
     private let clock: Clock
 
-    /// `patience` is the maximum time that the other side may take to send one frame. It is nil if there is no limit.
-    init(owning number: Int32, patience: Duration? = nil, clock: Clock = .system) {
+    /// `timeout` is the maximum time that the other side may take to send one frame. It is nil if there is no limit.
+    init(owning number: Int32, timeout: Duration? = nil, clock: Clock = .system) {
         descriptor = Descriptor(owning: number)
-        self.patience = patience
+        self.timeout = timeout
         self.clock = clock
         // A batch fits into the buffer, so that the sender can go on while the receiver reads.
         var size: Int32 = 1 << 20
@@ -25,11 +25,11 @@ final class Channel: Sendable {
     /// Makes a channel. Returns this process's end and the result of `body`. `body` passes the other end to a process that is not trusted
     /// to send whole frames.
     static func pair<R>(
-        patience: Duration? = nil, clock: Clock = .system, _ body: (Int32) throws(SystemFault) -> R
+        timeout: Duration? = nil, clock: Clock = .system, _ body: (Int32) throws(SystemFault) -> R
     ) throws(SystemFault) -> (Channel, R) {
         var ends: [Int32] = [0, 0]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else { throw SystemFault() }
-        let channel = Channel(owning: ends[0], patience: patience, clock: clock)
+        let channel = Channel(owning: ends[0], timeout: timeout, clock: clock)
         let theirs = Descriptor(owning: ends[1])
         return (channel, try body(theirs.number))
     }
@@ -107,7 +107,7 @@ final class Channel: Sendable {
     /// Receives the next frame. It returns nil if the other side is gone.
     func receive(most: Int) throws(FrameFault) -> (kind: UInt32, payload: Payload)? {
         let head = Payload(size: Frame.headSize)
-        let until = patience.map { clock.now() + $0 }
+        let until = timeout.map { clock.now() + $0 }
         guard try fill(head, until) else { return nil }
         let size = UInt32(littleEndian: head.bytes.load(as: UInt32.self))
         let kind = UInt32(littleEndian: head.bytes.load(fromByteOffset: 4, as: UInt32.self))

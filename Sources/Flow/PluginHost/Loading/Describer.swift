@@ -1,6 +1,6 @@
 // Reads the description of a module. The router reads it in a separate process, which loads the checked copy of the module. If a
 // constructor ends the process, crashes or hangs, the result is a message, and the router goes on. The router waits for that process no
-// longer than `patience`. It remembers a description as long as the file stays the same.
+// longer than `timeout`. It remembers a description as long as the file stays the same.
 //
 // It cannot detect a constructor that behaves well there and badly in the router. It does not end a process that the module has started
 // in a session of its own.
@@ -15,7 +15,7 @@ public import Platform
 public struct Describer: Sendable {
     /// The program that describes modules. It is nil if they are described in this process.
     private var executable: String?
-    private var patience = Duration.zero
+    private var timeout = Duration.zero
     private var clock = Clock.system
 
     /// Describes modules in this process. It is meant for processes that may crash, or whose end another process observes.
@@ -23,9 +23,9 @@ public struct Describer: Sendable {
 
     /// Describes each module in a separate process. `executable` is the router's program, or a test program that takes the same argument.
     public static func process(
-        executable: String = OwnProgram.link, patience: Duration = .seconds(10), clock: Clock = .system
+        executable: String = OwnProgram.link, timeout: Duration = .seconds(10), clock: Clock = .system
     ) -> Describer {
-        Describer(executable: executable, patience: patience, clock: clock)
+        Describer(executable: executable, timeout: timeout, clock: clock)
     }
 
     private static let known = Monitor<[FileIdentity: ModuleDescription]>([:])
@@ -41,7 +41,7 @@ public struct Describer: Sendable {
     // MARK: - The process
 
     /// The output of the process so far.
-    private struct Heard {
+    private struct ProcessOutput {
         var report = DescribingProcess.Report()
         var errors: [UInt8] = []
 
@@ -55,21 +55,21 @@ public struct Describer: Sendable {
 
     private func ask(_ executable: String, _ library: Library) throws(ModuleFault) -> String {
         let (answer, errors, process) = try start(executable, library)
-        var heard = Heard()
-        let end = hear(answer, errors: errors, process: process, heard: &heard)
+        var output = ProcessOutput()
+        let end = hear(answer, errors: errors, process: process, output: &output)
         // Kill its whole process group. The process was not waited for yet, so no other process can have its number.
         kill(-process, SIGKILL)
         kill(process, SIGKILL)
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0, errno == EINTR {}
-        if let answer = heard.report.answer { return try answer.get() }
+        if let answer = output.report.answer { return try answer.get() }
         let how =
             switch end {
-            case .outOfTime: "did not answer within \(patience.configured)"
+            case .outOfTime: "did not answer within \(timeout.configured)"
             case .ended: Describer.words(status)
             case .talked: "wrote more than a description into the router's pipe"
             }
-        throw ModuleFault("\(library.path): \(heard.report.stage) \(how)\(heard.complaint)")
+        throw ModuleFault("\(library.path): \(output.report.stage) \(how)\(output.complaint)")
     }
 
     private static func words(_ status: Int32) -> String {
@@ -110,17 +110,17 @@ public struct Describer: Sendable {
 
     /// Reads its output until it has answered, has ended, or its time is up. It does not wait for the end of the pipes, since a child of
     /// the process may hold them longer.
-    private func hear(_ answer: ReadingEnd, errors: ReadingEnd, process: pid_t, heard: inout Heard) -> End {
-        let until = clock.now() + patience
+    private func hear(_ answer: ReadingEnd, errors: ReadingEnd, process: pid_t, output: inout ProcessOutput) -> End {
+        let until = clock.now() + timeout
         while true {
             // Check this first, so that everything the process wrote before its end is read below.
             let hasEnded = Describer.hasEnded(process)
             let left = (until - clock.now()).nanoseconds
-            errors.read { heard.errors += $0.prefix(4096 - min(4096, heard.errors.count)) }
-            assert(heard.errors.count <= 4096, "more of the process's words is kept than may be")
-            answer.read { heard.report.take($0) }
-            if heard.report.answer != nil || hasEnded { return .ended }
-            if heard.report.isTooLong { return .talked }
+            errors.read { output.errors += $0.prefix(4096 - min(4096, output.errors.count)) }
+            assert(output.errors.count <= 4096, "more of the process's words is kept than may be")
+            answer.read { output.report.take($0) }
+            if output.report.answer != nil || hasEnded { return .ended }
+            if output.report.isTooLong { return .talked }
             guard left > 0 else { return .outOfTime }
             var ready = [answer, errors].filter { !$0.isOver }.map { pollfd(fd: $0.number, events: Int16(POLLIN), revents: 0) }
             // If the pipe has ended, the process is ending or has closed the pipe. Check its end more often.

@@ -57,7 +57,7 @@ extension Reading {
 
     func place(of node: Node) -> ConfigurationPlace {
         let (line, column) = source.place(of: node.offset)
-        return ConfigurationPlace(file: plan.context.file, line: line, column: column, path: node.trail.description)
+        return ConfigurationPlace(file: plan.context.file, line: line, column: column, path: node.path.description)
     }
 }
 

@@ -58,14 +58,14 @@ enum RootForm {
             guard let name = Forms.anyKey.read(entry.key, node, reading) else { return nil }
             // A key is secret even if it is written in the file. No message shows it.
             guard let text = entry.node.text else {
-                reading.fault(at: entry.node.offset, "\(entry.node.trail) must be a string, is \(entry.node.kind)")
+                reading.fault(at: entry.node.offset, "\(entry.node.path) must be a string, is \(entry.node.kind)")
                 return nil
             }
             if text.isBroken { return nil }
             let bytes = Array(text.value.utf8)
             guard bytes.count >= 16 else {
                 let subject = text.isTainted ? ", \(Reading.hidden(text)) is shorter" : ", has \(bytes.count)"
-                reading.fault(at: entry.node.offset, "\(entry.node.trail) must have at least 16 bytes\(subject)")
+                reading.fault(at: entry.node.offset, "\(entry.node.path) must have at least 16 bytes\(subject)")
                 return nil
             }
             return Key(name: name, secret: Secret(bytes))

@@ -37,7 +37,7 @@ enum RouteForms {
             guard let place = node["else"] else { continue }
             if index == 0 { reading.fault(place, "there is no route before it, expected routes that take events first") }
             if let other = drafts[..<index].first(where: { $0.value.takesEverything }) {
-                reading.fault(place, "nothing is left for it, since \(other.node.trail) takes every event")
+                reading.fault(place, "nothing is left for it, since \(other.node.path) takes every event")
             }
         }
     }

@@ -253,19 +253,19 @@ enum SourceForms {
     /// Reads the secret of a key. No message shows it, even if it is written in the file, which is a fault.
     private static func secret(_ node: Node, _ reading: Reading) -> [UInt8]? {
         guard let text = node.text else {
-            reading.fault(at: node.offset, "\(node.trail) must be ${env:NAME} or ${file:PATH}, is \(node.kind)")
+            reading.fault(at: node.offset, "\(node.path) must be ${env:NAME} or ${file:PATH}, is \(node.kind)")
             return nil
         }
         if text.isBroken { return nil }
         guard text.isTainted else {
             reading.fault(
-                at: node.offset, "\(node.trail) must come from ${env:NAME} or ${file:PATH}: everyone who reads this file could read the key"
+                at: node.offset, "\(node.path) must come from ${env:NAME} or ${file:PATH}: everyone who reads this file could read the key"
             )
             return nil
         }
         let bytes = Array(text.value.utf8)
         guard bytes.count >= 16 else {
-            reading.fault(at: node.offset, "\(node.trail) must have at least 16 bytes, \(Reading.hidden(text)) is shorter")
+            reading.fault(at: node.offset, "\(node.path) must have at least 16 bytes, \(Reading.hidden(text)) is shorter")
             return nil
         }
         return bytes

@@ -73,7 +73,7 @@ final class HashChange: Changing {
     private let prefix: [UInt8]
     private let digits: Int
     private let keepsDigests: Bool
-    private let room: UnsafeMutablePointer<UInt8>
+    private let buffer: UnsafeMutablePointer<UInt8>
     private var decoder = Decoder()
 
     init(_ key: HMACKey, name: String?, digits: Int, keepsDigests: Bool) {
@@ -81,17 +81,17 @@ final class HashChange: Changing {
         prefix = name.map { Array(JSONText.body($0 + ":")) } ?? []
         self.digits = digits
         self.keepsDigests = keepsDigests
-        room = .allocate(capacity: 64 + Words.slack)
+        buffer = .allocate(capacity: 64 + Words.slack)
     }
 
-    deinit { room.deallocate() }
+    deinit { buffer.deallocate() }
 
     func change(_ value: ByteRun, slot: Int, event: ScannedEvent, into out: inout Replacements) -> ValueOutcome {
         if keepsDigests, isOwn(value) { return .unchanged }
-        key.write(decoder.message(of: value), to: room)
+        key.write(decoder.message(of: value), to: buffer)
         out.put(UInt8(ascii: "\""))
         prefix.withUnsafeBufferPointer { if let base = $0.baseAddress { out.put(base, $0.count) } }
-        out.put(Bytes(room), digits)
+        out.put(Bytes(buffer), digits)
         out.put(UInt8(ascii: "\""))
         return .put
     }

@@ -78,11 +78,11 @@ extension Machine {
     private func formatted(_ number: Double, verb: UInt8, precision: Int) -> [UInt8] {
         guard number.isFinite else { return Array(Machine.text(number).utf8) }
         // The largest double has 309 digits before its point, and the precision is at most 100.
-        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { room in
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { buffer in
             let count = withVaList([Int32(precision), number]) {
-                vsnprintf(room.baseAddress, room.count, verb == UInt8(ascii: "f") ? "%.*f" : "%.*e", $0)
+                vsnprintf(buffer.baseAddress, buffer.count, verb == UInt8(ascii: "f") ? "%.*f" : "%.*e", $0)
             }
-            return room[..<Int(max(0, count))].map { UInt8(bitPattern: $0) }
+            return buffer[..<Int(max(0, count))].map { UInt8(bitPattern: $0) }
         }
     }
 

@@ -32,19 +32,19 @@ public struct IPAddress: Hashable, Comparable, Sendable {
     public static func < (a: IPAddress, b: IPAddress) -> Bool { (a.high, a.low) < (b.high, b.low) }
 
     var text: [UInt8] {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { room in
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
             if isV4 {
                 var four = in_addr(s_addr: UInt32(truncatingIfNeeded: low).bigEndian)
-                _ = inet_ntop(AF_INET, &four, room.baseAddress, 64)
+                _ = inet_ntop(AF_INET, &four, buffer.baseAddress, 64)
             } else {
                 var six = in6_addr()
                 withUnsafeMutableBytes(of: &six) { bytes in
                     bytes.storeBytes(of: high.bigEndian, as: UInt64.self)
                     bytes.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
                 }
-                _ = inet_ntop(AF_INET6, &six, room.baseAddress, 64)
+                _ = inet_ntop(AF_INET6, &six, buffer.baseAddress, 64)
             }
-            return Array(String(cString: room.baseAddress!).utf8)
+            return Array(String(cString: buffer.baseAddress!).utf8)
         }
     }
 

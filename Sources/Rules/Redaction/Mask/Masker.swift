@@ -29,15 +29,7 @@ public struct Masker: ~Copyable {
     public mutating func mask(_ event: ScannedEvent, in slots: UnsafeBufferPointer<Int>, sparing spared: Int = 0) -> Bool {
         replacements.removeAll()
         let sparedStart = event.slots[spared].isPresent ? Int(event.slots[spared].start) : -1
-        if slots.isEmpty {
-            look(event.block, start: Int(event.start), end: Int(event.end), spared: sparedStart)
-        } else {
-            var at: UInt32 = 0
-            while let slot = Spans.next(event, slots: slots, at: at) {
-                look(event.block, start: Int(slot.start), end: Int(slot.end), spared: sparedStart)
-                at = slot.end
-            }
-        }
+        Spans.forEach(event, in: slots) { start, end in look(event.block, start: start, end: end, spared: sparedStart) }
         return !replacements.isEmpty
     }
 

@@ -49,15 +49,7 @@ public struct Scrubber: ~Copyable {
         counts = SIMD8()
         keys = 0
         let sparedStart = event.slots[spared].isPresent ? Int(event.slots[spared].start) : -1
-        if slots.isEmpty {
-            look(event.block, start: Int(event.start), end: Int(event.end), spared: sparedStart)
-        } else {
-            var at: UInt32 = 0
-            while let slot = Spans.next(event, slots: slots, at: at) {
-                look(event.block, start: Int(slot.start), end: Int(slot.end), spared: sparedStart)
-                at = slot.end
-            }
-        }
+        Spans.forEach(event, in: slots) { start, end in look(event.block, start: start, end: end, spared: sparedStart) }
         if action == .drop, !found.isEmpty {
             remover.remove(event.block, start: Int(event.start), end: Int(event.end), replacements: &replacements)
         }

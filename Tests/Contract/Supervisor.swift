@@ -3,7 +3,7 @@
 import Foundation
 import Glibc
 
-struct Overseer {
+struct Supervisor {
     let patience: Int
 
     /// Returns the exit code, which is 0 if every check passed.

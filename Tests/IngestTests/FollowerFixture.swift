@@ -52,12 +52,12 @@ final class Sink: EventSink {
 }
 
 /// A folder, a sink and a clock for one test.
-final class Stand {
+final class FollowerFixture {
     let folder: String
     let sink = Sink()
-    let said = Monitor<[String]>([])
+    let messages = Monitor<[String]>([])
     let overlong = Monitor<[Int]>([])
-    private let hands = Monitor(Int64(1_000_000_000_000))
+    private let time = Monitor(Int64(1_000_000_000_000))
     var plan = FileSourcePlan()
     var lineLimit = 1000
     private(set) lazy var follower = began()
@@ -75,13 +75,13 @@ final class Stand {
     }
 
     func make(_ places: String?) throws(FilePlacesFault) -> FileFollower {
-        let (hands, said, overlong) = (hands, said, overlong)
-        let clock = Clock(now: { Instant(nanoseconds: hands.withLock { $0 }) }, wall: { 7_000_000_000 })
+        let (time, messages, overlong) = (time, messages, overlong)
+        let clock = Clock(now: { Instant(nanoseconds: time.withLock { $0 }) }, wall: { 7_000_000_000 })
         return try FileFollower(
             "logs", plan: plan,
             around: FileFollower.Dependencies(
                 source: 1, lineLimit: lineLimit, places: places, clock: clock,
-                say: { text in said.withLock { $0.append(text) } }, overlong: { bytes in overlong.withLock { $0.append(bytes) } }),
+                say: { text in messages.withLock { $0.append(text) } }, overlong: { bytes in overlong.withLock { $0.append(bytes) } }),
             sink: sink)
     }
 
@@ -98,8 +98,8 @@ final class Stand {
     /// Creates a new follower, as after a kill and a restart of the process.
     func restart() { follower = began() }
 
-    var now: Instant { Instant(nanoseconds: hands.withLock { $0 }) }
-    func advance(_ duration: Duration) { hands.withLock { $0 += duration.nanoseconds } }
+    var now: Instant { Instant(nanoseconds: time.withLock { $0 }) }
+    func advance(_ duration: Duration) { time.withLock { $0 += duration.nanoseconds } }
 
     /// Steps until there is nothing more to do at this time.
     @discardableResult func step() -> Instant {
@@ -124,7 +124,7 @@ final class Stand {
         close(number)
     }
 
-    var heard: [String] { said.withLock { $0 } }
+    var reported: [String] { messages.withLock { $0 } }
 
     func add(_ text: String, to name: String = "a.ndjson") {
         let number = open(path(name), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)

@@ -5,7 +5,7 @@ import Judging
 import Plans
 
 /// Scans and judges lines under a plan, as a worker does.
-final class Bench {
+final class JudgeFixture {
     let ruleset: Ruleset
     var judge: Judge
     var scanner: Scanner

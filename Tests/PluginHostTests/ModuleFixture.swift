@@ -12,7 +12,7 @@ import Testing
 
 @testable import Admission
 
-final class Workshop: Sendable {
+final class ModuleFixture: Sendable {
     let folder: String
 
     init() throws {
@@ -142,11 +142,11 @@ struct Scripted {
     let lines: Mailbox<String>
 
     init(
-        _ workshop: Workshop, settings: String = "{}", name: String = "out", hiding hidden: [String] = [], clock: Clock = .system
+        _ fixture: ModuleFixture, settings: String = "{}", name: String = "out", hiding hidden: [String] = [], clock: Clock = .system
     ) throws {
         let lines = Mailbox<String>()
         self.lines = lines
-        let module = try #require(try workshop.folders.module("scripted"))
+        let module = try #require(try fixture.folders.module("scripted"))
         provider = try module.make(settings: Secret(Array(settings.utf8)), name: name, hiding: HiddenTexts(hidden), clock: clock) {
             level, text in
             lines.put("\(level) \(text)")

@@ -10,11 +10,11 @@
 
 internal import Events
 
-enum Mender {
+enum EventRepair {
     /// Appends the value [start, end) to `out` and repairs it, until `most` bytes have been appended. Returns the place in the text where
     /// it stopped.
     @discardableResult
-    static func mend(_ text: Bytes, start: Int, end: Int, into out: inout ByteBuffer, until most: Int = .max) -> Int {
+    static func repair(_ text: Bytes, start: Int, end: Int, into out: inout ByteBuffer, until most: Int = .max) -> Int {
         let begin = out.count
         assert(start <= end, "a text ends before it begins")
         out.reserve(end - start)
