@@ -2,9 +2,10 @@
 // value needs neither a uniqueness check nor reference counting.
 
 public struct Column<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
-    private var base: UnsafeMutablePointer<Element>?
-    public private(set) var count = 0
-    private var capacity = 0
+    @usableFromInline var base: UnsafeMutablePointer<Element>?
+    /// It is separate from `count`, so that other modules can inline the functions that change it and still cannot set it.
+    @usableFromInline var filled = 0
+    @usableFromInline var capacity = 0
 
     public init(capacity: Int = 0) {
         if capacity > 0 { grow(to: capacity) }
@@ -12,18 +13,20 @@ public struct Column<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
 
     deinit { base?.deallocate() }
 
+    @inlinable public var count: Int { filled }
+
     /// The values. The buffer is valid until the column changes.
     public var all: UnsafeBufferPointer<Element> { UnsafeBufferPointer(start: base, count: count) }
 
-    @inline(__always) public mutating func append(_ element: Element) {
-        if count == capacity { grow(to: max(16, capacity * 2)) }
-        base.unsafelyUnwrapped[count] = element
-        count &+= 1
+    @inlinable @inline(__always) public mutating func append(_ element: Element) {
+        if filled == capacity { grow(to: max(16, capacity * 2)) }
+        base.unsafelyUnwrapped[filled] = element
+        filled &+= 1
     }
 
-    public mutating func removeAll() { count = 0 }
+    public mutating func removeAll() { filled = 0 }
 
-    @inline(never) private mutating func grow(to wanted: Int) {
+    @inline(never) @inlinable mutating func grow(to wanted: Int) {
         precondition(wanted > count, "a column grows to no more than it holds")
         let larger = UnsafeMutablePointer<Element>.allocate(capacity: wanted)
         if let base {

@@ -91,7 +91,7 @@ public struct Admitted: ~Copyable {
     /// The level of the event's state. Members that demand more must be cut. It is 0 if no member demands a level of its own.
     public let stateLevel: Int
     /// The level for the event's entry. The subjects must still have it when the event is handed over.
-    let entryLevel: UInt8
+    @usableFromInline let entryLevel: UInt8
 
     @usableFromInline init(stateLevel: Int = 0, entryLevel: UInt8 = EntryLevel.none) {
         self.stateLevel = stateLevel

@@ -22,7 +22,7 @@ public struct Entry: Sendable, BitwiseCopyable {
     /// True if the event must not wait until its batch is full.
     public var isImmediate: Bool
     /// The level that was demanded when the event was admitted, also by the members that it kept, as an `EntryLevel`.
-    public var level = EntryLevel.none
+    public var level: UInt8
     /// The number of the event's subjects, and the index of the first among the parcel's subjects.
     public var subjectCount: UInt8
     public var firstSubject: UInt32
@@ -32,13 +32,28 @@ public struct Entry: Sendable, BitwiseCopyable {
     public var messageIDCount: UInt32
     /// The arrival time of its block, in nanoseconds since 1970.
     public var arrival: Int64
+
+    @inlinable init(
+        end: UInt32, route: UInt16, isImmediate: Bool, level: UInt8 = EntryLevel.none, subjectCount: UInt8, firstSubject: UInt32,
+        messageIDOffset: UInt32, messageIDCount: UInt32, arrival: Int64
+    ) {
+        self.end = end
+        self.route = route
+        self.isImmediate = isImmediate
+        self.level = level
+        self.subjectCount = subjectCount
+        self.firstSubject = firstSubject
+        self.messageIDOffset = messageIDOffset
+        self.messageIDCount = messageIDCount
+        self.arrival = arrival
+    }
 }
 
 /// Edited events for one lane, contiguous, each ended by a newline.
 public struct Parcel: ~Copyable, Sendable {
     public internal(set) var bytes: ByteBuffer
-    var entryColumn: Column<Entry>
-    var subjectColumn: Column<SubjectKey>
+    @usableFromInline var entryColumn: Column<Entry>
+    @usableFromInline var subjectColumn: Column<SubjectKey>
 
     public init() {
         bytes = ByteBuffer()
@@ -77,7 +92,12 @@ public struct Parcel: ~Copyable, Sendable {
     /// An event's line in the parcel that it was first written to. It is valid until that parcel changes.
     public struct Line {
         public let text: ByteRun
-        let messageID: MessageIDPlace
+        @usableFromInline let messageID: MessageIDPlace
+
+        @inlinable init(text: ByteRun, messageID: MessageIDPlace) {
+            self.text = text
+            self.messageID = messageID
+        }
     }
 
     /// The place of an event's `messageId` in its line, without quotes. A count of 0 means that no `messageId` is known.
@@ -114,14 +134,14 @@ public struct Parcel: ~Copyable, Sendable {
     }
 
     /// Appends an admitted event, whose line was written at the place that `place(forLineOf:)` gave.
-    @inline(__always) public mutating func append(
+    @inlinable @inline(__always) public mutating func append(
         _ admitted: borrowing Admitted, _ note: Note, lineOf count: Int, messageID: MessageIDPlace
     ) -> Line {
         let first = bytes.base + bytes.count
         precondition(count > 0 && bytes.count &+ count <= bytes.capacity, "the line does not fit into the reserved space")
         assert(first[count - 1] == UInt8(ascii: "\n"), "the line does not end with a newline")
         assert(Int(messageID.offset) + Int(messageID.count) < count, "the message id is outside its line")
-        bytes.extend(by: count)
+        extend(by: count)
         append(admitted.entryLevel, note: note, messageID: messageID)
         return Line(text: ByteRun(base: Bytes(first), count: count), messageID: messageID)
     }
@@ -132,7 +152,10 @@ public struct Parcel: ~Copyable, Sendable {
         append(admitted.entryLevel, note: note, messageID: line.messageID)
     }
 
-    @inline(__always) private mutating func append(_ level: UInt8, note: Note, messageID: MessageIDPlace) {
+    /// Only this module sets `bytes`, also where `append` is inlined into another one.
+    @usableFromInline mutating func extend(by count: Int) { bytes.extend(by: count) }
+
+    @inlinable @inline(__always) mutating func append(_ level: UInt8, note: Note, messageID: MessageIDPlace) {
         assert(note.subjects.count <= Int(UInt8.max), "an event has more subjects than its entry can count")
         assert(bytes.count > Int(entries.last?.end ?? 0), "an event has no bytes")
         // A block is smaller than 4 GB, and the number of an event's subjects was limited before. The conversion of the end traps if a

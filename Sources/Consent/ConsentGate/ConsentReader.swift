@@ -40,7 +40,7 @@ struct ConsentReader: ~Copyable {
     @inline(__always) var known: ConsentState? { isRead ? state : nil }
 
     /// Reads the state of the event. `standing` is what is on record for its subjects. The state is valid until the next event is read.
-    mutating func read(_ event: ScannedEvent, standing: Standing) -> ConsentState {
+    @inline(__always) mutating func read(_ event: ScannedEvent, standing: Standing) -> ConsentState {
         isRead = true
         state = settle(find(event), standing: standing, event: event)
         return state

@@ -12,27 +12,27 @@ public struct EditWriter {
     public let id: UInt32
     public var idAt: UnsafeMutablePointer<UInt8>?
 
-    @inline(__always) public init(block: Bytes, out: UnsafeMutablePointer<UInt8>, id: UInt32) {
+    @inlinable @inline(__always) public init(block: Bytes, out: UnsafeMutablePointer<UInt8>, id: UInt32) {
         self.block = block
         self.out = out
         self.id = id
     }
 
-    @inline(__always) public mutating func copy(_ from: UInt32, _ to: UInt32) {
+    @inlinable @inline(__always) public mutating func copy(_ from: UInt32, _ to: UInt32) {
         let count = to &- from
         if id &- from < count { idAt = out + Int(id &- from) }
         put(block + Int(from), Int(count))
     }
 
-    @inline(__always) public mutating func put(_ text: ByteRun) { put(text.base, text.count) }
+    @inlinable @inline(__always) public mutating func put(_ text: ByteRun) { put(text.base, text.count) }
 
     /// Copies the text. `Words.slack` bytes after it must be readable, as they are after a block, a text of a store and a digest.
-    @inline(__always) private mutating func put(_ text: Bytes, _ count: Int) {
+    @inlinable @inline(__always) mutating func put(_ text: Bytes, _ count: Int) {
         Words.copy(text, to: out, count)
         out += count
     }
 
-    @inline(__always) public mutating func put(_ byte: UInt8) {
+    @inlinable @inline(__always) public mutating func put(_ byte: UInt8) {
         out[0] = byte
         out += 1
     }

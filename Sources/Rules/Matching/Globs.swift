@@ -5,15 +5,15 @@ public import Plans
 
 /// A list of globs. A name matches if any of them does.
 public struct Globs: BitwiseCopyable {
-    private let rules: UnsafeBufferPointer<GlobRule>
+    @usableFromInline let rules: UnsafeBufferPointer<GlobRule>
 
     public init(_ globs: [Glob], in store: Store) {
         rules = store.list(globs.map { GlobRule($0, in: store) })
     }
 
-    @inline(__always) public var isEmpty: Bool { rules.isEmpty }
+    @inlinable @inline(__always) public var isEmpty: Bool { rules.isEmpty }
 
-    @inline(__always) public func match(_ name: ByteRun) -> Bool {
+    @inlinable @inline(__always) public func match(_ name: ByteRun) -> Bool {
         var rule = rules.baseAddress!
         let end = rule + rules.count
         while rule < end {
@@ -24,13 +24,13 @@ public struct Globs: BitwiseCopyable {
     }
 }
 
-private struct GlobRule: BitwiseCopyable {
-    enum Kind: UInt8, BitwiseCopyable { case any, exact, prefix, suffix, general }
+@usableFromInline struct GlobRule: BitwiseCopyable {
+    @usableFromInline enum Kind: UInt8, BitwiseCopyable { case any, exact, prefix, suffix, general }
 
-    let kind: Kind
-    let text: ByteRun
+    @usableFromInline let kind: Kind
+    @usableFromInline let text: ByteRun
     /// The literal pieces between the stars. The first and the last must be at the ends of the name.
-    let pieces: UnsafeBufferPointer<ByteRun>
+    @usableFromInline let pieces: UnsafeBufferPointer<ByteRun>
 
     init(_ glob: Glob, in store: Store) {
         let pieces = glob.pieces
@@ -45,18 +45,23 @@ private struct GlobRule: BitwiseCopyable {
     }
 
     /// Takes a pointer, since copying a rule costs more than comparing a few bytes.
-    @inline(__always) static func matches(_ rule: UnsafePointer<GlobRule>, _ name: ByteRun) -> Bool {
-        let kind = rule.pointee.kind
-        if kind == .general { return matches(rule.pointee.pieces, name) }
-        if kind == .any { return true }
+    @inlinable @inline(__always) static func matches(_ rule: UnsafePointer<GlobRule>, _ name: ByteRun) -> Bool {
         let count = rule.pointee.text.count
-        guard kind == .exact ? name.count == count : name.count >= count else { return false }
-        let start = kind == .suffix ? name.base + (name.count &- count) : name.base
+        var start = name.base
+        switch rule.pointee.kind {
+        case .general: return matches(rule.pointee.pieces, name)
+        case .any: return true
+        case .exact: guard name.count == count else { return false }
+        case .prefix: guard name.count >= count else { return false }
+        case .suffix:
+            guard name.count >= count else { return false }
+            start += name.count &- count
+        }
         return sameBytes(start, b: rule.pointee.text.base, count: count)
     }
 
     /// Finds each piece at its leftmost place behind the one before. With stars alone, this finds a match if there is one.
-    @inline(never) private static func matches(_ pieces: UnsafeBufferPointer<ByteRun>, _ name: ByteRun) -> Bool {
+    @usableFromInline @inline(never) static func matches(_ pieces: UnsafeBufferPointer<ByteRun>, _ name: ByteRun) -> Bool {
         let first = pieces[0]
         let last = pieces[pieces.count - 1]
         assert(pieces.count >= 2, "a glob without a star has one form, and no pieces")
