@@ -11,9 +11,9 @@ import Queueing
 import Router
 import Testing
 
-/// A provider that takes every batch, or never answers.
+/// A provider that takes every batch, or never answers. A test can make its destination go away.
 private final class Sink: Provider {
-    private let state = Monitor((lines: [String](), isClosed: false))
+    private let state = Monitor((lines: [String](), isClosed: false, left: (@Sendable (Answer) -> Void)?.none))
     private let answers: Bool
 
     init(answers: Bool = true) { self.answers = answers }
@@ -30,8 +30,9 @@ private final class Sink: Provider {
     }
     func flush(_ done: @escaping @Sendable (Outcome) -> Void) { done(.delivered) }
     func reopen() {}
-    func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) {}
+    func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) { state.withLock { $0.left = handler } }
     func close() { state.withLock { $0.isClosed = true } }
+    func leave() { state.withLock { $0.left }?(Answer("left")) }
 }
 
 @Suite("A new plan for a running router")
@@ -155,6 +156,26 @@ struct ReloadEdgeTests {
         #expect(account.providers.map { $0.lane.totalTaken } == [1, 2])
         #expect(account.providers[0].lane.total(.unknown) == 1 && account.providers.map(\.undelivered) == [1, 0])
         #expect(hanging.lines.count == 1 && stays.lines == ["{\"n\":1}", "{\"n\":2}"])
+    }
+
+    @Test("whose every provider has left meanwhile ends the router, as if they left afterwards")
+    func keepsWhatLeft() throws {
+        let (leaving, removed) = (Sink(), Sink())
+        let rig = Rig([leaving, removed])
+        rig.send("{\"n\":1}\n")
+        for sink in [leaving, removed] { sink.wait(for: 1) }
+        var plan = rig.plan
+        plan.providers = [plan.providers[0]]
+        plan.routes[0].providers = [0]
+        let changes = try rig.router.changes(to: plan)
+        #expect(changes.providers == [.kept(isTuned: false)] && changes.removed == ["p1"])
+        leaving.leave()
+        rig.said.wait(while: { $0.isEmpty })
+        try rig.router.adopt(plan, changes, outlets: [:])
+        let said = rig.said.withLock { $0 }
+        try #require(said == ["p0: left; the lane is closed", "no provider of the new plan is left, ending"])
+        let account = rig.finish(endingInput: false)
+        #expect(account.balances && account.providers.map { $0.lane.total(.delivered) } == [1, 1])
     }
 
     @Test("that adds and renames routes keeps the account of each, and it balances with those of before")

@@ -23,7 +23,8 @@ public final class GenerationRegistry: Sendable {
     public init(_ generation: Generation, openLanes: OpenLanes) {
         self.openLanes = openLanes
         state = Monitor(State(current: generation, destinations: generation.destinations, routes: Set(generation.routes)))
-        openLanes.adopt(generation.destinations.map(\.lane))
+        // No lane has lost its provider before the first generation.
+        _ = openLanes.adopt(generation.destinations.map(\.lane))
     }
 
     public var current: Generation { state.withLock { $0.current } }
@@ -53,8 +54,8 @@ public final class GenerationRegistry: Sendable {
 
     /// Makes this generation judge from the next block on. Returns false if the run is ending.
     public func adopt(_ generation: Generation, retiring: [Destination]) -> Bool {
-        state.withLock { state in
-            guard !state.isEnding else { return false }
+        let taken: (isTaken: Bool, hasNoProvider: Bool) = state.withLock { state in
+            guard !state.isEnding else { return (false, false) }
             assert(generation.number > state.current.number, "the plan goes back to an earlier generation")
             state.current = generation
             state.routes.formUnion(generation.routes)
@@ -62,9 +63,10 @@ public final class GenerationRegistry: Sendable {
             state.destinations += generation.destinations.filter { !known.contains($0.index) }
             state.retiring.formUnion(retiring.map(\.index))
             // This happens under the lock, so that a lane that closes at the same time counts in the old generation or in the new one.
-            openLanes.adopt(generation.destinations.map(\.lane))
-            return true
+            return (true, openLanes.adopt(generation.destinations.map(\.lane)))
         }
+        if taken.hasNoProvider { openLanes.end() }
+        return taken.isTaken
     }
 
     /// Waits until all blocks of earlier generations have been handed over, but not longer than the deadline. Returns true if they have.

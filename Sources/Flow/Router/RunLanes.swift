@@ -31,7 +31,7 @@ struct RunLanes: Sendable {
             path: options.deadLetters, cipher: options.cipher, levels: options.levels, clock: options.clock, check: check,
             onBurial: schedule.note, warn: say)
         retention = LetterRetention(deadLetters, schedule: schedule, clock: options.clock, say: say)
-        let openLanes = OpenLanes(stop: input.stop.wakeUp, inbox: input.inbox)
+        let openLanes = OpenLanes(stop: input.stop.wakeUp, inbox: input.inbox, say: say)
         let reporter = LaneReporter(
             deadLetters: options.deadLetters, say: say, storeGone: { [loss] in loss.report($0) }, laneClosed: openLanes.close)
         var random = RandomSource(seed: options.seed)
