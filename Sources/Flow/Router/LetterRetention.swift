@@ -91,6 +91,8 @@ final class LetterRetention: Sendable {
             state.due = nil
             return (state.providers, state.routes)
         }
+        // A message may take any time, so the clock is read before it.
+        let soonest = clock.wall() + LetterRetention.pause
         var next: Int64?
         do throws(StorageFault) {
             let (events, due) = try deadLetters.expire { provider, route in
@@ -100,9 +102,8 @@ final class LetterRetention: Sendable {
             if events > 0 { say("dead letters removed because they are older than retention allows: \(grouped(events))") }
         } catch {
             say("dead letters that may be older than retention allows are not removed yet: \(error)")
-            next = clock.wall() + 60 * LetterRetention.pause
+            next = soonest + 59 * LetterRetention.pause
         }
-        let soonest = clock.wall() + LetterRetention.pause
         state.withLock { state in
             if let next { state.due = min(state.due ?? .max, max(next, soonest)) }
         }

@@ -6,6 +6,7 @@ internal import Delivery
 internal import Document
 internal import Plans
 internal import Platform
+internal import Queueing
 
 extension IsolatedInstance {
     private func spawn() throws(SystemFault) -> Child {
