@@ -140,25 +140,25 @@ private final class Subjects: Sendable {
     @Test("an act asks about every event that it may settle or keep, and about no other")
     func acts() {
         let subjects = Subjects()
-        func asks(_ bench: Bench, _ act: LaneState.Act, at time: Int64 = 0) -> [String] {
-            let reply = bench.state.perform(act, ConsentAnswers(), consentIs: subjects.check.version, at: instant(time))
+        func asks(_ fixture: StateFixture, _ act: LaneState.Act, at time: Int64 = 0) -> [String] {
+            let reply = fixture.state.perform(act, ConsentAnswers(), consentIs: subjects.check.version, at: instant(time))
             guard case .ask(let batches) = reply else { return [] }
             return batches.flatMap { texts($0) }.sorted()
         }
-        func bench(abandon: Int = 9) -> Bench {
+        func fixture(abandon: Int = 9) -> StateFixture {
             var plan = plan(events: 1)
             plan.deadline = .milliseconds(10)
             plan.abandon = abandon
-            let bench = Bench(plan, check: subjects.check)
-            bench.take(["a", "bb"], at: 0)
-            return bench
+            let fixture = StateFixture(plan, check: subjects.check)
+            fixture.take(["a", "bb"], at: 0)
+            return fixture
         }
         let all = ["a", "bb"]
         let answer = Answer("gone")
-        #expect(asks(bench(), .destinationGone(answer)) == all)
-        #expect(asks(bench(), .giveUp(answer)) == all)
-        #expect(asks(bench(), .stop(answer, isInDelivery: true)) == all)
-        let busy = bench()
+        #expect(asks(fixture(), .destinationGone(answer)) == all)
+        #expect(asks(fixture(), .giveUp(answer)) == all)
+        #expect(asks(fixture(), .stop(answer, isInDelivery: true)) == all)
+        let busy = fixture()
         #expect(busy.step(at: 0) == "deliver a")
         #expect(asks(busy, .completed(busy.tokens[0], BatchOutcome(.unknown(answer)))) == ["a"])
         #expect(asks(busy, .completed(busy.tokens[0], BatchOutcome(.delivered, events: [0: .closed(answer)]))) == all)
@@ -167,12 +167,12 @@ private final class Subjects: Sendable {
             return #expect(Bool(false), "nothing is asked")
         }
         #expect(inFlight.flatMap { texts($0) } == ["a"])
-        // The state carries out an act for which it needs no answer, so each of these is the last one of its bench.
+        // The state carries out an act for which it needs no answer, so each of these is the last one of its fixture.
         #expect(asks(busy, .completed(busy.tokens[0], BatchOutcome(.delivered))) == [])
-        let closing = bench()
+        let closing = fixture()
         #expect(closing.step(at: 0) == "deliver a")
         #expect(asks(closing, .destinationGone(answer)) == [], "the delivery ends first")
-        let stopping = bench(abandon: 1)
+        let stopping = fixture(abandon: 1)
         #expect(stopping.step(at: 0) == "deliver a")
         #expect(asks(stopping, .expire, at: 20) == all)
     }
@@ -181,25 +181,25 @@ private final class Subjects: Sendable {
 
     @Test("the fault of dead letters is in the status until they can be kept, and the next pause is short again")
     func faultOfLetters() {
-        let bench = holding(nil)
-        bench.take(["a", "bb", "ccc"], at: 0)
-        #expect(bench.step(at: 0) == "deliver a bb ccc")
-        _ = bench.complete(.init(.delivered, events: [1: no]), at: 0)
-        bench.buried(lost: 1, at: 0)
-        #expect(bench.state.letters.fault != nil && bench.state.letters.retry.failures == 1)
-        #expect(bench.step(at: 10_000_000) == "bury bb rejected no 1")
-        bench.buried(at: 10_000_000)
-        #expect(bench.state.letters.fault == nil && bench.state.letters.retry.failures == 0)
-        #expect(bench.account() == "3 taken, 2 delivered, 1 rejected, 0 waiting")
+        let fixture = holding(nil)
+        fixture.take(["a", "bb", "ccc"], at: 0)
+        #expect(fixture.step(at: 0) == "deliver a bb ccc")
+        _ = fixture.complete(.init(.delivered, events: [1: no]), at: 0)
+        fixture.buried(lost: 1, at: 0)
+        #expect(fixture.state.letters.fault != nil && fixture.state.letters.retry.failures == 1)
+        #expect(fixture.step(at: 10_000_000) == "bury bb rejected no 1")
+        fixture.buried(at: 10_000_000)
+        #expect(fixture.state.letters.fault == nil && fixture.state.letters.retry.failures == 0)
+        #expect(fixture.account() == "3 taken, 2 delivered, 1 rejected, 0 waiting")
     }
 
-    private func holding(_ check: SecondCheck?, retention: Duration? = nil) -> Bench {
+    private func holding(_ check: SecondCheck?, retention: Duration? = nil) -> StateFixture {
         var plan = plan(events: 3)
         plan.deadLetters = .block
         plan.retention = retention
         plan.retry.first = .seconds(1000)
         plan.retry.most = .seconds(8000)
-        return Bench(plan, check: check)
+        return StateFixture(plan, check: check)
     }
 
     private let no = Outcome.rejected(Answer("no"))
@@ -207,40 +207,40 @@ private final class Subjects: Sendable {
     @Test("is done about dead letters that could not be kept, when the lane ends")
     func heldAtTheEnd() {
         let subjects = Subjects()
-        let bench = holding(subjects.check)
-        bench.take(["a", "bb", "ccc"], at: 0)
-        #expect(bench.step(at: 0) == "deliver a bb ccc")
-        #expect(bench.complete(.init(.delivered, events: [0: no, 1: no]), at: 0) == ["bury a bb rejected no 1"])
-        bench.buried(lost: 2, at: 0)
+        let fixture = holding(subjects.check)
+        fixture.take(["a", "bb", "ccc"], at: 0)
+        #expect(fixture.step(at: 0) == "deliver a bb ccc")
+        #expect(fixture.complete(.init(.delivered, events: [0: no, 1: no]), at: 0) == ["bury a bb rejected no 1"])
+        fixture.buried(lost: 2, at: 0)
         subjects.withdraw(2)
-        #expect(bench.giveUp("time is up") == ["bury a rejected no 1"])
-        bench.buried()
-        #expect(bench.account() == "3 taken, 1 delivered, 1 rejected, 1 withdrawn, 0 waiting")
+        #expect(fixture.giveUp("time is up") == ["bury a rejected no 1"])
+        fixture.buried()
+        #expect(fixture.account() == "3 taken, 1 delivered, 1 rejected, 1 withdrawn, 0 waiting")
     }
 
     @Test("dead letters that could not be kept are destroyed when they are too old, each at its time")
     func heldTooLong() {
-        let bench = holding(nil, retention: .milliseconds(100))
-        bench.take(["a"], arrival: 0, at: 0)
-        bench.take(["b", "c"], arrival: 50_000_000, at: 50)
-        #expect(bench.step(at: 50) == "deliver a b c")
-        #expect(bench.complete(.init(.delivered, events: [0: no, 1: no]), at: 50) == ["bury a b rejected no 1"])
-        bench.buried(lost: 2, at: 50)
-        #expect(bench.step(at: 50) == "wait 100", "before the letters are tried again")
-        #expect(bench.step(at: 100) == "wait 150")
-        #expect(bench.account() == "3 taken, 1 delivered, 1 aged, 1 waiting")
-        #expect(bench.step(at: 150) == "wait")
-        #expect(bench.account() == "3 taken, 1 delivered, 2 aged, 0 waiting")
+        let fixture = holding(nil, retention: .milliseconds(100))
+        fixture.take(["a"], arrival: 0, at: 0)
+        fixture.take(["b", "c"], arrival: 50_000_000, at: 50)
+        #expect(fixture.step(at: 50) == "deliver a b c")
+        #expect(fixture.complete(.init(.delivered, events: [0: no, 1: no]), at: 50) == ["bury a b rejected no 1"])
+        fixture.buried(lost: 2, at: 50)
+        #expect(fixture.step(at: 50) == "wait 100", "before the letters are tried again")
+        #expect(fixture.step(at: 100) == "wait 150")
+        #expect(fixture.account() == "3 taken, 1 delivered, 1 aged, 1 waiting")
+        #expect(fixture.step(at: 150) == "wait")
+        #expect(fixture.account() == "3 taken, 1 delivered, 2 aged, 0 waiting")
     }
 
     @Test("an inquiry finds the events of dead letters that could not be kept")
     func heldInMemory() {
-        let bench = holding(nil)
-        bench.take(["a", "bb", "ccc"], at: 0)
-        #expect(bench.step(at: 0) == "deliver a bb ccc")
-        _ = bench.complete(.init(.delivered, events: [1: no]), at: 0)
-        bench.buried(lost: 1, at: 0)
-        let found = bench.state.inMemory(at: instant(0))
+        let fixture = holding(nil)
+        fixture.take(["a", "bb", "ccc"], at: 0)
+        #expect(fixture.step(at: 0) == "deliver a bb ccc")
+        _ = fixture.complete(.init(.delivered, events: [1: no]), at: 0)
+        fixture.buried(lost: 1, at: 0)
+        let found = fixture.state.inMemory(at: instant(0))
         #expect(found.flatMap { texts($0) } == ["bb"])
     }
 }

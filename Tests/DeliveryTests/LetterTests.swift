@@ -23,7 +23,7 @@ private func blocking(memory: Int = 1000, full: DeliveryPlan.Queue.Full = .block
 }
 
 /// Returns a fixture whose first event was refused and could not be kept.
-private func heldBench(_ plan: DeliveryPlan = blocking(), contents: SpoolContents? = nil) -> StateFixture {
+private func heldFixture(_ plan: DeliveryPlan = blocking(), contents: SpoolContents? = nil) -> StateFixture {
     let fixture = StateFixture(plan, contents: contents)
     fixture.take(["a", "b"], at: 0)
     #expect(fixture.step(at: 0) == "deliver a")
@@ -36,7 +36,7 @@ private func heldBench(_ plan: DeliveryPlan = blocking(), contents: SpoolContent
 struct LetterStateTests {
     @Test("hands nothing over until they are kept, and tries again on its clock")
     func holds() {
-        let fixture = heldBench()
+        let fixture = heldFixture()
         let step = fixture.step(at: 0)
         #expect(step.hasPrefix("wait "))
         #expect(fixture.account() == "2 taken, 2 waiting", "neither lost nor settled")
@@ -68,7 +68,7 @@ struct LetterStateTests {
 
     @Test("is full like any queue whose provider takes nothing, so that its source waits")
     func fills() {
-        let fixture = heldBench(blocking(memory: 4))
+        let fixture = heldFixture(blocking(memory: 4))
         #expect(fixture.heldBytes == 4)
         #expect(fixture.mustWait(for: 2))
         fixture.state.drain()
@@ -77,7 +77,7 @@ struct LetterStateTests {
 
     @Test("tries once more when its time is up if its queue is in memory, and counts what cannot be kept as lost")
     func endsInMemory() {
-        let fixture = heldBench()
+        let fixture = heldFixture()
         #expect(fixture.giveUp("time is up") == ["bury a rejected no 1", "bury b undelivered time is up 0"])
         fixture.buried(lost: 1)
         fixture.buried(lost: 1)
@@ -120,7 +120,7 @@ struct LetterStateTests {
     func endsSpilling() {
         var plan = blocking(full: .spill)
         plan.queue.disk = 1 << 30
-        let fixture = heldBench(plan, contents: SpoolContents())
+        let fixture = heldFixture(plan, contents: SpoolContents())
         #expect(fixture.giveUp("time is up") == [])
         guard case .commit(let work) = fixture.state.diskStep(at: instant(0)) else {
             Issue.record("nothing is stored")
@@ -132,7 +132,7 @@ struct LetterStateTests {
 
     @Test("loses them when a new plan demands it")
     func adopts() {
-        let fixture = heldBench()
+        let fixture = heldFixture()
         var plan = blocking()
         plan.deadLetters = .lose
         fixture.state.adopt(plan, concurrency: nil, isNewProvider: false)

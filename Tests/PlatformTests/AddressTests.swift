@@ -67,7 +67,7 @@ struct FileSocketTests {
     func connect() throws {
         let folder = try TestFolder()
         try folder.put("file", "")
-        _ = try StreamSocket.listening(at: UnixAddress(path: folder["dead"]), mode: 0o600, occupant: .removed)
+        _ = try StreamSocket.listening(at: UnixAddress(path: folder["dead"]), mode: 0o600, existing: .removed)
         for (name, code) in [("missing", ENOENT), ("file", ECONNREFUSED), ("dead", ECONNREFUSED)] {
             #expect(throws: SystemFault(code: code)) { _ = try StreamSocket.connected(to: UnixAddress(path: folder[name])) }
         }
@@ -77,7 +77,7 @@ struct FileSocketTests {
     func bytes() throws {
         let folder = try TestFolder()
         let address = try UnixAddress(path: folder["s"])
-        let listener = try StreamSocket.listening(at: address, mode: 0o600, occupant: .keptUnlessDead)
+        let listener = try StreamSocket.listening(at: address, mode: 0o600, existing: .keptUnlessDead)
         let early = StreamSocket.accept(from: listener.number)?.number
         #expect(early == nil)
         let client = try StreamSocket.connected(to: address)
@@ -102,7 +102,7 @@ struct FileSocketTests {
             ]
             for (owner, user, group) in cases {
                 let address = try UnixAddress(path: folder["s"])
-                _ = try StreamSocket.listening(at: address, mode: 0o660, owner: owner, occupant: .removed)
+                _ = try StreamSocket.listening(at: address, mode: 0o660, owner: owner, existing: .removed)
                 let status = try folder.status("s")
                 #expect(status.st_uid == user && status.st_gid == group && status.st_mode & 0o777 == 0o660, "\(owner)")
             }
@@ -113,7 +113,7 @@ struct FileSocketTests {
     func missing() throws {
         let folder = try TestFolder()
         #expect(throws: ListenFault.address(SystemFault(code: ENOENT))) {
-            _ = try StreamSocket.listening(at: UnixAddress(path: folder["missing/s"]), mode: 0o600, occupant: .keptUnlessDead)
+            _ = try StreamSocket.listening(at: UnixAddress(path: folder["missing/s"]), mode: 0o600, existing: .keptUnlessDead)
         }
     }
 

@@ -125,7 +125,7 @@ struct DescriptorTests {
             let path = folder["s"]
             try withFewDescriptors {
                 let address = try UnixAddress(path: path)
-                let listener = try StreamSocket.listening(at: address, mode: 0o600, occupant: .removed)
+                let listener = try StreamSocket.listening(at: address, mode: 0o600, existing: .removed)
                 let client = try StreamSocket.connected(to: address)
                 guard let server = StreamSocket.accept(from: listener.number) else { throw SystemFault() }
                 #expect(client.number != server.number)

@@ -8,7 +8,7 @@ private final class Ears: Sendable {
     private let heard = Monitor<[String]>([])
     var all: [String] { heard.withLock { $0 } }
 
-    func hear(_ one: ErrorPipe.Heard) {
+    func hear(_ one: ErrorPipe.Output) {
         let text =
             switch one {
             case .line(let bytes): printable(bytes)

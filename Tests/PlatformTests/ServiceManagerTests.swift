@@ -81,8 +81,8 @@ struct ServiceManagerTests {
             setenv("NOTIFY_SOCKET", folder["notify"], 1)
             let count = try receiver.fill(name)
             #expect(count > 0)
-            #expect(!ServiceManager.notify("READY=1", patience: .milliseconds(1)))
-            #expect(!ServiceManager.notify("READY=1", patience: .zero), "no patience must not mean endless patience")
+            #expect(!ServiceManager.notify("READY=1", timeout: .milliseconds(1)))
+            #expect(!ServiceManager.notify("READY=1", timeout: .zero), "a timeout of zero must not mean none")
             for _ in 0..<count { #expect(receiver.next() == "x") }
             #expect(receiver.next() == nil)
         }
@@ -97,7 +97,7 @@ struct ServiceManagerTests {
             let receiver = try Receiver(name)
             setenv("NOTIFY_SOCKET", folder["notify"], 1)
             let count = try receiver.fill(name)
-            let sender = try InterruptedThread { ServiceManager.notify("READY=1", patience: .seconds(3600)) }
+            let sender = try InterruptedThread { ServiceManager.notify("READY=1", timeout: .seconds(3600)) }
             for _ in 0..<3 { try sender.interrupt() }
             for _ in 0..<count { #expect(receiver.next() == "x") }
             #expect(sender.value())

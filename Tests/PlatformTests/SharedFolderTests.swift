@@ -1,8 +1,9 @@
 // Tests which entries of a path another user may have put there. Most of them need root, since only root can make files of another user.
 
 import Glibc
-import Platform
 import Testing
+
+@testable import Platform
 
 private let stranger: uid_t = 65_534
 

@@ -4,6 +4,12 @@ import Glibc
 import Platform
 import Testing
 
+/// The longest and the shortest duration whose nanoseconds fit into 64 bits, and durations beyond both.
+private let longest = Duration.nanoseconds(Int64.max)
+private let lowest = Duration.nanoseconds(Int64.min)
+private let beyond = Duration.seconds(Int64.max)
+private let below = Duration.seconds(Int64.min)
+
 @Suite("An instant")
 struct InstantTests {
     private func at(_ nanoseconds: Int64) -> Instant { Instant(nanoseconds: nanoseconds) }
@@ -18,24 +24,29 @@ struct InstantTests {
 
     @Test("plus a duration beyond the end of the clock is its last instant")
     func last() {
-        #expect(at(.max) + .nanoseconds(1) == at(.max) && at(1) + .nanoseconds(.max) == at(.max))
-        #expect(at(.max - 1) + .nanoseconds(1) == at(.max) && at(0) + .seconds(.max) == at(.max))
-        #expect(at(-1) + .seconds(.max) == at(.max - 1), "a duration is limited to what fits in nanoseconds")
+        #expect(at(.max) + .nanoseconds(1) == at(.max) && at(1) + longest == at(.max))
+        #expect(at(.max - 1) + .nanoseconds(1) == at(.max) && at(0) + beyond == at(.max))
+        #expect(at(-1) + beyond == at(.max - 1), "a duration is limited to what fits in nanoseconds")
     }
 
     @Test("plus a negative duration beyond the beginning of the clock is its first instant")
     func first() {
-        #expect(at(.min) + .nanoseconds(-1) == at(.min) && at(-2) + .nanoseconds(.min) == at(.min))
-        #expect(at(.min + 1) + .nanoseconds(-1) == at(.min) && at(0) + .seconds(.min) == at(.min))
+        #expect(at(.min) + .nanoseconds(-1) == at(.min) && at(-2) + lowest == at(.min))
+        #expect(at(.min + 1) + .nanoseconds(-1) == at(.min) && at(0) + below == at(.min))
     }
 
     @Test("has an exact difference to every other instant, also where 64 bits of nanoseconds are too few")
     func differences() {
-        #expect(at(.max) - at(.min) == .nanoseconds(.max) + .nanoseconds(.max) + .nanoseconds(1))
-        #expect(at(.min) - at(.max) == .zero - (at(.max) - at(.min)))
-        #expect(at(0) - at(.min) == .nanoseconds(.max) + .nanoseconds(1))
-        #expect(at(.max) - at(-1) > .nanoseconds(.max) && at(.max) - at(0) == .nanoseconds(.max))
-        #expect((at(.max) - at(.min)).nanoseconds == .max && (at(.min) - at(.max)).nanoseconds == .min)
+        let whole: Duration = at(.max) - at(.min)
+        let back: Duration = at(.min) - at(.max)
+        let one = Duration.nanoseconds(Int64(1))
+        #expect(whole == longest + longest + one)
+        #expect(back == .zero - whole)
+        let half: Duration = at(0) - at(.min)
+        #expect(half == longest + one)
+        let more: Duration = at(.max) - at(-1)
+        #expect(more > longest)
+        #expect(whole.nanoseconds == Int64.max && back.nanoseconds == Int64.min)
     }
 }
 
@@ -44,7 +55,7 @@ struct DurationTests {
     @Test("is exact up to 292 years, and cuts off smaller parts towards zero")
     func exact() {
         #expect(Duration.seconds(2).nanoseconds == 2_000_000_000 && Duration.zero.nanoseconds == 0)
-        #expect(Duration.nanoseconds(.max).nanoseconds == .max && Duration.nanoseconds(.min).nanoseconds == .min)
+        #expect(longest.nanoseconds == Int64.max && lowest.nanoseconds == Int64.min)
         #expect(Duration(secondsComponent: 0, attosecondsComponent: 1_999_999_999).nanoseconds == 1)
         #expect(Duration(secondsComponent: 0, attosecondsComponent: -1_999_999_999).nanoseconds == -1)
         #expect(Duration(secondsComponent: -1, attosecondsComponent: -500_000_000_000_000_000).nanoseconds == -1_500_000_000)
@@ -52,10 +63,10 @@ struct DurationTests {
 
     @Test("is limited beyond, by its seconds as well as by their fraction")
     func limited() {
-        #expect(Duration.seconds(.max).nanoseconds == .max && Duration.seconds(.min).nanoseconds == .min)
-        #expect((Duration.nanoseconds(.max) + .nanoseconds(1)).nanoseconds == .max)
-        #expect((Duration.nanoseconds(.min) - .nanoseconds(1)).nanoseconds == .min)
-        #expect(Duration.seconds(9_223_372_037).nanoseconds == .max && Duration.seconds(-9_223_372_037).nanoseconds == .min)
+        #expect(beyond.nanoseconds == Int64.max && below.nanoseconds == Int64.min)
+        #expect((longest + .nanoseconds(Int64(1))).nanoseconds == Int64.max)
+        #expect((lowest - .nanoseconds(Int64(1))).nanoseconds == Int64.min)
+        #expect(Duration.seconds(Int64(9_223_372_037)).nanoseconds == Int64.max && Duration.seconds(Int64(-9_223_372_037)).nanoseconds == Int64.min)
     }
 }
 

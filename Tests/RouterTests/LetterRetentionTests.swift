@@ -145,19 +145,19 @@ struct LetterRetentionTests {
 
     @Test("searches at the time of the next letter, of whichever burial, and again a second after a search at the earliest")
     func schedule() {
-        let stand = Stand()
-        func due() -> Double? { stand.schedule.due.map { Double($0) / Double(LetterRetentionTests.second) } }
-        stand.bury("before the first plan", arrival: 990)
+        let fixture = RetentionFixture()
+        func due() -> Double? { fixture.schedule.due.map { Double($0) / Double(LetterRetentionTests.second) } }
+        fixture.bury("before the first plan", arrival: 990)
         #expect(due() == nil)
-        stand.retention.adopt(plan([("p", .seconds(100)), ("q", .seconds(40))], [("r", nil), ("quick", .seconds(70))]))
+        fixture.retention.adopt(plan([("p", .seconds(100)), ("q", .seconds(40))], [("r", nil), ("quick", .seconds(70))]))
         #expect(due() == 1090)
-        stand.bury("later", arrival: 1060)
+        fixture.bury("later", arrival: 1060)
         #expect(due() == 1090, "a later letter does not delay the search")
-        stand.bury("earlier", provider: "q", arrival: 1010)
+        fixture.bury("earlier", provider: "q", arrival: 1010)
         #expect(due() == 1050, "the shortest time of all, since a search is harmless")
-        stand.set(1089.5)
-        stand.retention.adopt(plan([("p", .seconds(100)), ("q", .seconds(40))]))
-        #expect(stand.left == ["before the first plan", "later"])
+        fixture.set(1089.5)
+        fixture.retention.adopt(plan([("p", .seconds(100)), ("q", .seconds(40))]))
+        #expect(fixture.left == ["before the first plan", "later"])
         #expect(due() == 1090.5, "at the earliest a second after this search")
     }
 
@@ -177,7 +177,7 @@ struct LetterRetentionTests {
         #expect(
             said.count == 1 && said[0].hasPrefix("dead letters that may be older than retention allows are not removed yet: \(path)"),
             "\(said)")
-        #expect(stand.schedule.due == 1060 * LetterRetentionTests.second, "it tries again in a minute")
+        #expect(fixture.schedule.due == 1060 * LetterRetentionTests.second, "it tries again in a minute")
         try FileManager.default.removeItem(atPath: path)
         for end in ["", "-wal", "-shm"] { rename(path + ".aside" + end, path + end) }
         rename(witness + ".aside", witness)

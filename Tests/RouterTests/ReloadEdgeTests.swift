@@ -161,20 +161,20 @@ struct ReloadEdgeTests {
     @Test("whose every provider has left meanwhile ends the router, as if they left afterwards")
     func keepsWhatLeft() throws {
         let (leaving, removed) = (Sink(), Sink())
-        let rig = Rig([leaving, removed])
-        rig.send("{\"n\":1}\n")
+        let fixture = RouterFixture([leaving, removed])
+        fixture.send("{\"n\":1}\n")
         for sink in [leaving, removed] { sink.wait(for: 1) }
-        var plan = rig.plan
+        var plan = fixture.plan
         plan.providers = [plan.providers[0]]
         plan.routes[0].providers = [0]
-        let changes = try rig.router.changes(to: plan)
+        let changes = try fixture.router.changes(to: plan)
         #expect(changes.providers == [.kept(isTuned: false)] && changes.removed == ["p1"])
         leaving.leave()
-        rig.said.wait(while: { $0.isEmpty })
-        try rig.router.adopt(plan, changes, outlets: [:])
-        let said = rig.said.withLock { $0 }
+        fixture.said.wait(while: { $0.isEmpty })
+        try fixture.router.adopt(plan, changes, outlets: [:])
+        let said = fixture.said.withLock { $0 }
         try #require(said == ["p0: left; the lane is closed", "no provider of the new plan is left, ending"])
-        let account = rig.finish(endingInput: false)
+        let account = fixture.finish(endingInput: false)
         #expect(account.balances && account.providers.map { $0.lane.total(.delivered) } == [1, 1])
     }
 

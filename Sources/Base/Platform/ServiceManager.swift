@@ -5,8 +5,8 @@ internal import Glibc
 
 public enum ServiceManager {
     /// Reports a state, such as `READY=1` or `STOPPING=1`. Returns true if a receiver got it. If the queue of the receiver is full, the
-    /// call waits at most as long as `patience`, so that a receiver that has stopped reading cannot stop the router.
-    @discardableResult public static func notify(_ state: String, patience: Duration = .seconds(5)) -> Bool {
+    /// call waits at most as long as `timeout`, so that a receiver that has stopped reading cannot stop the router.
+    @discardableResult public static func notify(_ state: String, timeout: Duration = .seconds(5)) -> Bool {
         guard let path = getenv("NOTIFY_SOCKET") else { return false }
         var name = Array(String(cString: path).utf8)
         guard name.first == UInt8(ascii: "/") || name.first == UInt8(ascii: "@") else { return false }
@@ -17,7 +17,7 @@ public enum ServiceManager {
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         // A limit of zero would mean no limit.
-        let (seconds, rest) = max(patience, .microseconds(1)).nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        let (seconds, rest) = max(timeout, .microseconds(1)).nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         var limit = timeval(tv_sec: Int(seconds), tv_usec: Int(rest / 1000))
         guard setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size)) == 0 else { return false }
         return Array(state.utf8).withUnsafeBytes { bytes in

@@ -85,7 +85,7 @@ static size_t receive(char *bytes, size_t size, size_t count, void *context) {
   return size;
 }
 
-ccurlloaded *ccurlloaded_make(const char *url, const char *const *headers, const char *authorities, long patience) {
+ccurlloaded *ccurlloaded_make(const char *url, const char *const *headers, const char *authorities, long timeout) {
   ccurlloaded *client = calloc(1, sizeof *client);
   if (!client) return NULL;
   client->easy = curl.easy();
@@ -105,9 +105,9 @@ ccurlloaded *ccurlloaded_make(const char *url, const char *const *headers, const
   curl.set(easy, CURLOPT_NOSIGNAL, 1L);
   /* Ignore proxies from the environment, so that no proxy sees the key. */
   curl.set(easy, CURLOPT_PROXY, "");
-  curl.set(easy, CURLOPT_CONNECTTIMEOUT, patience);
+  curl.set(easy, CURLOPT_CONNECTTIMEOUT, timeout);
   curl.set(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  curl.set(easy, CURLOPT_LOW_SPEED_TIME, patience);
+  curl.set(easy, CURLOPT_LOW_SPEED_TIME, timeout);
   curl.set(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
   curl.set(easy, CURLOPT_WRITEFUNCTION, receive);
   curl.set(easy, CURLOPT_WRITEDATA, client);

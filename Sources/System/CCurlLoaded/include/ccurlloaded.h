@@ -8,8 +8,8 @@ const char *ccurlloaded_load(void);
 typedef struct ccurlloaded ccurlloaded;
 
 /* Makes a client for one URL. `headers` holds lines and ends with NULL. `authorities` is a PEM file that replaces the system's authorities,
-   or NULL. `patience` is the number of seconds for which the other side may be silent. Returns NULL if there is no memory. */
-ccurlloaded *ccurlloaded_make(const char *url, const char *const *headers, const char *authorities, long patience);
+   or NULL. `timeout` is the number of seconds for which the other side may be silent. Returns NULL if there is no memory. */
+ccurlloaded *ccurlloaded_make(const char *url, const char *const *headers, const char *authorities, long timeout);
 void ccurlloaded_free(ccurlloaded *client);
 
 typedef struct {
