@@ -63,7 +63,7 @@ struct FileFaultTests {
             errno = EIO
             return nil
         }
-        let file = try provider(settings, Ears(), system)
+        let file = try provider(settings, HostRecorder(), system)
         #expect(deliver(file, ["{}"]) == "retry 5: cannot look at '\(path)': Input/output error")
         // The reading end of a pipe hangs up when its writing end is closed. A child that another test starts may still hold it for a moment.
         var ready = pollfd(fd: end.number, events: Int16(POLLIN), revents: 0)

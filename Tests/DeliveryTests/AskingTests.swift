@@ -8,6 +8,7 @@ import Testing
 @testable import ConsentGate
 @testable import Delivery
 @testable import Judging
+@testable import Queueing
 
 /// A check that allows a subject everything or nothing. Subjects differ in the length of their events' texts.
 private final class Subjects: Sendable {

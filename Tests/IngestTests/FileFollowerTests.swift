@@ -23,7 +23,7 @@ struct FileFollowerTests {
         #expect(fixture.sink.taken == ["1", "2", "33", "4", "5"])
         fixture.advance(.seconds(100))
         fixture.step()
-        #expect(fixture.sink.taken.count == 5 && fixture.said.withLock { $0 } == [])
+        #expect(fixture.sink.taken.count == 5 && fixture.messages.withLock { $0 } == [])
     }
 
     @Test("after a kill, lines without an answer are read again, and answered lines are not")
@@ -127,7 +127,7 @@ struct FileFollowerTests {
         fixture.add("44\n55\n66\n")
         fixture.step()
         #expect(fixture.sink.taken == ["1", "2", "3", "44", "55", "66"])
-        #expect(fixture.said.withLock { $0.count } == 2)
+        #expect(fixture.messages.withLock { $0.count } == 2)
     }
 
     @Test("a new file that has the inode number of an old one is read from its beginning")
@@ -166,7 +166,7 @@ struct FileFollowerTests {
         fixture.add("1\n")
         chmod(fixture.path("a.ndjson"), 0)
         fixture.step()
-        #expect(fixture.said.withLock { $0 } == ["logs: \(fixture.path("a.ndjson")): cannot be opened: Permission denied"])
+        #expect(fixture.messages.withLock { $0 } == ["logs: \(fixture.path("a.ndjson")): cannot be opened: Permission denied"])
         chmod(fixture.path("a.ndjson"), 0o600)
         fixture.step()
         #expect(fixture.sink.taken == ["1"])
@@ -184,7 +184,7 @@ struct FileFollowerTests {
         #expect(fixture.sink.taken == ["1"])
         let places = fixture.path("places")
         #expect(
-            fixture.said.withLock { $0 } == [
+            fixture.messages.withLock { $0 } == [
                 "\(places): is damaged: places lost, and files without a place are read from their beginning;"
                     + " it is kept as \(places).damaged-7"
             ])
@@ -245,7 +245,7 @@ struct FileFollowerTests {
         fixture.advance(.seconds(100))
         fixture.step()
         #expect(fixture.sink.taken == ["{}", "{\"a\":1}", "{\"b\":1}"] && !fixture.names.contains("a.ndjson"))
-        #expect(fixture.said.withLock { $0 } == [])
+        #expect(fixture.messages.withLock { $0 } == [])
     }
 
     @Test("a file with lines that are not events stays, and is not read twice, even after a restart")
@@ -262,7 +262,7 @@ struct FileFollowerTests {
         fixture.step()
         #expect(fixture.names.contains("a.ndjson") && fixture.sink.taken == ["1", "no"])
         let words = "logs: \(fixture.path("a.ndjson")): stays, because it contains lines that are not events: 1"
-        #expect(fixture.said.withLock { $0 } == [words, words])
+        #expect(fixture.messages.withLock { $0 } == [words, words])
     }
 
     @Test("the target of a link is not removed")

@@ -4,7 +4,7 @@ import Glibc
 import Platform
 import Testing
 
-private final class Ears: Sendable {
+private final class Recorder: Sendable {
     private let heard = Monitor<[String]>([])
     var all: [String] { heard.withLock { $0 } }
 
@@ -30,41 +30,41 @@ private func say(_ text: String, to descriptor: Int32) throws(SystemFault) {
 struct ErrorPipeTests {
     @Test("reports the lines while they are written, and the rest when it is closed")
     func lines() throws {
-        let ears = Ears()
-        let (pipe, other) = try ErrorPipe.open("errors", hear: ears.hear) { (number) throws(SystemFault) in
+        let recorder = Recorder()
+        let (pipe, other) = try ErrorPipe.open("errors", hear: recorder.hear) { (number) throws(SystemFault) in
             #expect(isPrivate(number))
             return dup(number)
         }
         let writing = Descriptor(owning: other)
         try say("one\ntwo\r\n", to: writing.number)
-        ears.wait(for: 2)
-        #expect(ears.all == ["one", "two"])
+        recorder.wait(for: 2)
+        #expect(recorder.all == ["one", "two"])
         try say("three\nhal", to: writing.number)
         try say("f", to: writing.number)
         pipe.close()
-        #expect(ears.all == ["one", "two", "three", "half"])
+        #expect(recorder.all == ["one", "two", "three", "half"])
     }
 
     @Test("ends by itself when the last writer has gone, and can be closed then")
     func ended() throws {
-        let ears = Ears()
-        let (pipe, _) = try ErrorPipe.open("errors", hear: ears.hear) { (number) throws(SystemFault) in try say("a\nb", to: number) }
-        ears.wait(for: 2)
+        let recorder = Recorder()
+        let (pipe, _) = try ErrorPipe.open("errors", hear: recorder.hear) { (number) throws(SystemFault) in try say("a\nb", to: number) }
+        recorder.wait(for: 2)
         pipe.close()
         pipe.close()
-        #expect(ears.all == ["a", "b"])
+        #expect(recorder.all == ["a", "b"])
     }
 
     @Test("reads everything of a writer that waits for space")
     func large() throws {
-        let ears = Ears()
+        let recorder = Recorder()
         let budget = LineBudget(burst: 1, perSecond: 1)
         let clock = Clock(now: { Instant(nanoseconds: 0) }, wall: { 0 })
-        let (pipe, number) = try ErrorPipe.open("errors", budget: budget, clock: clock, hear: ears.hear) { dup($0) }
+        let (pipe, number) = try ErrorPipe.open("errors", budget: budget, clock: clock, hear: recorder.hear) { dup($0) }
         let writing = Descriptor(owning: number)
         for _ in 0..<100 { try say(String(repeating: "0123456789\n", count: 500), to: writing.number) }
         pipe.close()
-        #expect(ears.all == ["0123456789", "more than 1", "49999 left out"])
+        #expect(recorder.all == ["0123456789", "more than 1", "49999 left out"])
     }
 
     @Test("is closed if the program cannot be started")

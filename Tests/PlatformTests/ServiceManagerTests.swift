@@ -7,14 +7,14 @@ import Testing
 @testable import Platform
 
 /// A socket that receives as systemd does. A message that was sent is in its queue at once, so no read waits.
-private struct Receiver: ~Copyable {
+private final class Receiver {
     let socket: Descriptor
 
     init(_ name: [UInt8]) throws {
         let number = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard number >= 0, let address = UnixAddress(name: name) else { throw SystemFault() }
+        guard number >= 0 else { throw SystemFault() }
         socket = Descriptor(owning: number)
-        guard address.withPointer({ bind(number, $0, $1) }) == 0 else { throw SystemFault() }
+        guard let address = UnixAddress(name: name), address.withPointer({ bind(number, $0, $1) }) == 0 else { throw SystemFault() }
     }
 
     func next() -> String? {
