@@ -81,8 +81,8 @@ let package = Package(
             name: "switchyard",
             dependencies: [
                 "ConsentCommands", "InspectCommands", "Startup", "Terminal", "Router", "Replaying", "Listener", "Sending", "Control",
-                "Ingest",
-                "PluginHost", "Delivery", "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles", "Withdrawal", "Holding", "Workers",
+                "Ingest", "PluginHost", "Delivery", "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles", "Withdrawal", "Holding",
+                "Workers",
                 "Ledger", "ConsentGate", "Admission", "Judging", "Configuration", "Plans", "Document", "Expressions", "Events", "Platform",
                 "CPlatform",
             ],
@@ -101,8 +101,7 @@ let package = Package(
             [
                 "Startup", "Terminal", "Router", "Explaining", "Listener", "Control", "Generations", "Workers", "Delivery", "Holding",
                 "Spool", "HeldEventStore", "StateFiles", "PluginHost", "Ledger", "Judging", "Admission", "Editing", "Configuration",
-                "Plans",
-                "Document", "Expressions", "Events", "Platform",
+                "Plans", "Document", "Expressions", "Events", "Platform",
             ]),
         // What several commands do first: read the configuration, make the providers, and take signals.
         module(
@@ -131,22 +130,18 @@ let package = Package(
             "Holding", in: "Consent",
             [
                 "Generations", "Workers", "Delivery", "HeldEventStore", "StateFiles", "Ledger", "Judging", "Admission", "ConsentGate",
-                "Plans",
-                "Events", "Platform",
+                "Plans", "Events", "Platform",
             ]),
         // An active plan: its rules, and a lane for each provider.
         module(
             "Generations", in: "Flow",
-            [
-                "Workers", "Ingest", "Delivery", "Judging", "Admission", "ConsentGate", "Plans", "Platform",
-            ]),
+            ["Workers", "Ingest", "Delivery", "Judging", "Admission", "ConsentGate", "Plans", "Platform"]),
         // Explains the verdict of each route for an event.
         module(
             "Explaining", in: "Inspect",
             [
                 "Workers", "Judging", "Editing", "Sampling", "Ledger", "Admission", "ConsentGate", "Plans", "Document", "Expressions",
-                "Events",
-                "Platform",
+                "Events", "Platform",
             ]),
         // Sends dead letters again.
         module(
@@ -213,6 +208,9 @@ let package = Package(
         // The kit that the author of an adapter imports.
         module("PluginKit", in: "Kits", ["CSwitchyardPlugin", "CJansson", "Events", "Platform", "Encoding"]),
 
+        // The HTTP client under the adapters that post to a server.
+        module("HTTPKit", in: "Kits", ["PluginKit", "CCurl", "CCrypto", "CZlib", "CZstd"]),
+
         // The plugin ABI. Its one header is the only code that a module and the router share.
         native("CSwitchyardPlugin", in: "Kits"),
 
@@ -273,9 +271,7 @@ let package = Package(
         tests("AdmissionTests", ["Admission", "Events"]),
         tests(
             "ConsentGateTests",
-            [
-                "Models", "Seeded", "Admission", "ConsentGate", "Judging", "TestSupport", "Plans", "Editing", "Events",
-            ]),
+            ["Models", "Seeded", "Admission", "ConsentGate", "Judging", "TestSupport", "Plans", "Editing", "Events"]),
         tests(
             "EditingTests",
             ["Models", "Seeded", "Admission", "Editing", "Judging", "TestSupport", "Plans", "Redaction", "Events"]),
@@ -288,10 +284,7 @@ let package = Package(
             ]),
         tests(
             "DeliveryTests",
-            [
-                "Delivery", "Spool", "Database", "TestSupport", "Admission", "ConsentGate", "Judging", "Plans", "Events",
-                "Platform",
-            ]),
+            ["Delivery", "Spool", "Database", "TestSupport", "Admission", "ConsentGate", "Judging", "Plans", "Events", "Platform"]),
         tests("ListenerTests", ["Listener", "Ingest", "TestSupport", "Plans", "Dialects", "Events", "Platform"]),
         tests("IngestTests", ["Ingest", "TestSupport", "Plans", "Events", "Platform"]),
         tests("PlatformTests", ["Platform", "TestSupport"]),
@@ -319,7 +312,9 @@ let package = Package(
             exclude: ["bad.c", "bad.json", "scripted.json", "server.py"], swiftSettings: strict),
         // This is a program, because it reads the cases of the specification from a folder of the user.
         .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
-        tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport"], exclude: ["tls-server.py"]),
+        // A server that a test scripts, and an adapter behind its C table.
+        .target(name: "HTTPSupport", dependencies: ["PluginKit"], path: "Tests/HTTPSupport", swiftSettings: strict),
+        tests("HTTPAdapterTests", ["HTTP", "HTTPKit", "HTTPSupport", "PluginKit", "TestSupport"], exclude: ["tls-server.py"]),
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
             "GenerationsTests",
@@ -338,7 +333,7 @@ let package = Package(
             adapter("Console", ["CPlatform"]),
             adapter("Exec"),
             adapter("File", ["CPlatform", "CZlib", "CZstd"]),
-            adapter("HTTP", ["CCurl", "CCrypto", "CZlib", "CZstd"]),
+            adapter("HTTP", ["HTTPKit"]),
             adapter("NoOp", hasCases: false),
         ]
 )
@@ -358,9 +353,7 @@ case "checks":
             "fuzz", in: "Fuzz",
             [
                 "Models", "Seeded", "Events", "Platform", "Dialects", "Configuration", "Plans", "Editing", "Ingest", "Listener", "Delivery",
-                "PluginHost",
-                "Exec",
-                "PluginKit", "Redaction", "Signals", "Expressions", "Admission", "CCrypto", "COracle",
+                "PluginHost", "Exec", "PluginKit", "Redaction", "Signals", "Expressions", "Admission", "CCrypto", "COracle",
             ]),
         program("fuzz-expressions", in: "Fuzz", ["Seeded", "Expressions", "Events"]),
         .target(name: "Seeds", dependencies: ["Platform"], path: "Tests/Simulation/Seeds", swiftSettings: strict),
@@ -370,8 +363,7 @@ case "checks":
             "promise", in: "Tests/Simulation",
             [
                 "Seeds", "Withdrawal", "Delivery", "Ledger", "Spool", "DeadLetterStore", "StateFiles", "Admission", "ConsentGate",
-                "Judging",
-                "Configuration", "Plans", "Events", "Platform",
+                "Judging", "Configuration", "Plans", "Events", "Platform",
             ], strict),
     ]
 case "benchmarks":
