@@ -47,6 +47,9 @@ func library(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
     .systemLibrary(name: name, path: "Sources/System/\(name)", pkgConfig: pkgConfig, providers: [.apt([package])])
 }
 
+/// What the tests of a vendor need besides the vendor.
+let vendorTests: [Target.Dependency] = ["VendorKit", "VendorSupport", "HTTPSupport", "HTTPKit", "PluginKit"]
+
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
@@ -58,6 +61,9 @@ func adapter(_ name: String, _ dependencies: [Target.Dependency] = [], hasCases:
         name: name, dependencies: ["PluginKit"] + dependencies, path: "Plugins/\(name)", exclude: hasCases ? ["contract.json"] : [],
         swiftSettings: settings)
 }
+
+/// An adapter that posts to the API of a vendor.
+func vendor(_ name: String) -> Target { adapter(name, ["VendorKit"]) }
 
 func adapterProduct(_ name: String) -> Product {
     .library(name: name, type: .dynamic, targets: [name])
@@ -210,6 +216,8 @@ let package = Package(
 
         // The HTTP client under the adapters that post to a server.
         module("HTTPKit", in: "Kits", ["PluginKit", "CCurl", "CCrypto", "CZlib", "CZstd"]),
+        // The kit under the adapters of vendors: it reads events, writes what a vendor's API takes, and understands the answers.
+        module("VendorKit", in: "Kits", ["HTTPKit", "PluginKit", "Events", "Encoding"]),
 
         // The plugin ABI. Its one header is the only code that a module and the router share.
         native("CSwitchyardPlugin", in: "Kits"),
@@ -315,6 +323,11 @@ let package = Package(
         // A server that a test scripts, and an adapter behind its C table.
         .target(name: "HTTPSupport", dependencies: ["PluginKit"], path: "Tests/HTTPSupport", swiftSettings: strict),
         tests("HTTPAdapterTests", ["HTTP", "HTTPKit", "HTTPSupport", "PluginKit", "TestSupport"], exclude: ["tls-server.py"]),
+        // What the tests of every vendor do: map events, play the faults of a server, and feed random input.
+        .target(
+            name: "VendorSupport", dependencies: ["HTTPSupport", "VendorKit", "HTTPKit", "PluginKit", "Seeded"],
+            path: "Tests/VendorSupport", swiftSettings: strict),
+        tests("VendorKitTests", ["VendorKit", "VendorSupport", "HTTPSupport", "HTTPKit", "PluginKit", "Seeded"]),
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
             "GenerationsTests",
