@@ -78,6 +78,7 @@ let package = Package(
         adapterProduct("File"),
         adapterProduct("HTTP"),
         adapterProduct("NoOp"),
+        adapterProduct("PostHog"),
         // This library is loaded by name when an expression uses `matches`. Nothing else needs libre2 and the C++ library.
         .library(name: "switchyard-patterns", type: .dynamic, targets: ["CRE2"]),
     ],
@@ -328,6 +329,7 @@ let package = Package(
             name: "VendorSupport", dependencies: ["HTTPSupport", "VendorKit", "HTTPKit", "PluginKit", "Seeded"],
             path: "Tests/VendorSupport", swiftSettings: strict),
         tests("VendorKitTests", ["VendorKit", "VendorSupport", "HTTPSupport", "HTTPKit", "PluginKit", "Seeded"]),
+        tests("PostHogTests", ["PostHog"] + vendorTests),
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
             "GenerationsTests",
@@ -348,6 +350,7 @@ let package = Package(
             adapter("File", ["CPlatform", "CZlib", "CZstd"]),
             adapter("HTTP", ["HTTPKit"]),
             adapter("NoOp", hasCases: false),
+            vendor("PostHog"),
         ]
 )
 
@@ -387,6 +390,7 @@ case "benchmarks":
         .target(name: "Lines", dependencies: ["Seeded"], path: "Benchmarks/Scanner/Lines", swiftSettings: strict),
         program("scanner-bench", in: "Benchmarks/Scanner", ["Lines", "Events", "CDocument"]),
         program("scrub-bench", in: "Benchmarks/Scanner", ["Lines", "Events", "Redaction"]),
+        program("vendor-bench", in: "Benchmarks/Vendors", ["PostHog", "VendorKit", "PluginKit", "Events"]),
     ]
 default: break
 }
