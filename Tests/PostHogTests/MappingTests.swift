@@ -159,7 +159,7 @@ struct MappingTests {
         for _ in 0..<300 {
             let events = (0..<5).map { _ in random.event() }
             let mapped = try map(events, #""person_profiles":"identified""#)
-            let sent = mapped.json.flatMap { ($0 as? [String: Any])?["batch"] as? [[String: Any]] ?? [] }
+            let sent = try mapped.json.flatMap { ($0 as? [String: Any])?["batch"] as? [[String: Any]] ?? [] }
             #expect(sent.count + mapped.refused.count == events.count)
             #expect(sent.allSatisfy { $0["event"] is String && $0["distinct_id"] is String && $0["properties"] is [String: Any] })
         }

@@ -34,6 +34,7 @@ struct Sample: Vendor {
         switch event.kind {
         case .page:
             wire.begin(grouped)
+            wire.member("kind", constant: "page")
             wire.member("user", event.userId)
             wire.endGroup()
             wire.openObject()

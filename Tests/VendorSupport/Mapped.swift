@@ -22,13 +22,15 @@ public struct Mapped {
         refused = Dictionary(requests.refused.map { ($0.event, $0.reason) }) { first, _ in first }
     }
 
-    /// The bodies as trees of Foundation's types. A body that is not JSON is a failure of the test, so it ends it.
+    /// The bodies as trees of Foundation's types. It throws for a body that is not JSON.
     public var json: [Any] {
-        bodies.map { body in
-            guard let tree = try? JSONSerialization.jsonObject(with: Data(body.text.utf8), options: .fragmentsAllowed) else {
-                fatalError("a body is not JSON: \(body.text)")
+        get throws {
+            try bodies.map { body in
+                guard let tree = try? JSONSerialization.jsonObject(with: Data(body.text.utf8), options: .fragmentsAllowed) else {
+                    throw SettingsFault("a body is not JSON: \(body.text)")
+                }
+                return tree
             }
-            return tree
         }
     }
 }

@@ -26,6 +26,8 @@ extension WireEvents {
         if isTaken(slot) { return false }
         let children = shape.children(of: slot)
         guard !children.isEmpty, event.block[Int(event.slots[slot].start)] == UInt8(ascii: "{") else { return true }
+        // An empty object is something that the event says, too.
+        if event.slots[slot].members == 0 { return true }
         var known: UInt32 = 0
         for child in children where event.slots[Int(child)].isPresent {
             known += 1
