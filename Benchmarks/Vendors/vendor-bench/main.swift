@@ -33,7 +33,7 @@ func digits(_ number: Int, _ count: Int) -> String {
 }
 
 /// Events of about 300 bytes. `id` makes the id of an event.
-func events(_ id: (Int) -> String) -> [String] {
+func events(_ count: Int, _ id: (Int) -> String) -> [String] {
     (0..<count).map { i in
         """
         {"type":"track","event":"Order Completed","messageId":"\(id(i))","userId":"user-\(digits(i % 977, 6))",\
@@ -50,7 +50,7 @@ for (name, id) in [
     ("uuid", { "0190a1b2-c3d4-7e5f-8a9b-\(digits($0, 12))" }), ("other", { "ajs-next-\(digits($0, 12))" }),
 ] {
     let mapper = try Mapper<PostHog>(settings: settings, host: host, clock: .system)
-    let lines = events(id)
+    let lines = events(count, id)
     let size = lines.reduce(0) { $0 + $1.utf8.count + 1 }
     var best = Double.infinity
     var body = 0
