@@ -11,7 +11,7 @@ private let now: Int64 = 1_795_240_164_000_000_000
 private func wire(_ event: String, _ settings: String = "") throws -> String {
     let mapped = try map([event], settings)
     if let reason = mapped.refused[0] { return reason }
-    let text = mapped.bodies[0].text
+    let text = mapped.first
     let before = #"{"api_key":"phc_test","historical_migration":false,"batch":["#
     return text.hasPrefix(before) ? String(text.dropFirst(before.utf8.count).dropLast(2)) : text
 }
@@ -109,6 +109,7 @@ struct MappingTests {
         func event(_ day: Int) -> String { #"{"type":"track","event":"E\#(day)","userId":"u","timestamp":"2026-11-\#(day)T00:00:00Z"}"# }
         let mapped = try map([event(21), event(18), event(20), event(10)])
         #expect(mapped.bodies.map(\.endpoint) == [0, 1])
+        try #require(mapped.bodies.count == 2)
         #expect(mapped.bodies[1].text.hasPrefix(#"{"api_key":"phc_test","historical_migration":true,"batch":[{"event":"E18""#))
         #expect(try map([event(18)], #""historical":864000000"#).bodies.map(\.endpoint) == [0])
     }

@@ -40,12 +40,27 @@ struct ValueTests {
 
     @Test("SHA-1 and UUIDs of version 5 are those of their documents")
     func uuids() {
-        #expect(hex(SHA1.hash(Array("abc".utf8))) == "a9993e364706816aba3e25717850c26c9cd0d89d")
-        #expect(hex(SHA1.hash(Array(String(repeating: "a", count: 119).utf8))) == "ee971065aaa017e0632a8ca6c77bb3bf8b1dfc56")
-        #expect(hex(SHA1.hash([])) == "da39a3ee5e6b4b0d3255bfef95601890afd80709")
+        #expect(sha1("abc") == "a9993e364706816aba3e25717850c26c9cd0d89d")
+        #expect(sha1(String(repeating: "a", count: 119)) == "ee971065aaa017e0632a8ca6c77bb3bf8b1dfc56")
+        #expect(sha1("") == "da39a3ee5e6b4b0d3255bfef95601890afd80709")
         // RFC 9562, appendix A.4.
         let dns: [UInt8] = [0x6b, 0xa7, 0xb8, 0x10, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8]
-        #expect(hex(UUIDs.derived(from: Array("www.example.com".utf8), in: dns)) == "2ed6657de927568b95e12665a8aea6a2")
+        let uuid = Array("www.example.com".utf8).withUnsafeBufferPointer { UUIDs.withDerived(from: $0, in: dns) { Array($0) } }
+        #expect(hex(uuid) == "2ed6657de927568b95e12665a8aea6a2")
+    }
+
+    private func sha1(_ text: String) -> String {
+        let bytes = Array(text.utf8)
+        var digest = [UInt8](repeating: 0, count: SHA1.size)
+        bytes.withUnsafeBufferPointer { bytes in
+            digest.withUnsafeMutableBufferPointer { digest in
+                let (start, end) = (
+                    UnsafeBufferPointer(rebasing: bytes[..<(bytes.count / 3)]), UnsafeBufferPointer(rebasing: bytes[(bytes.count / 3)...])
+                )
+                SHA1.hash(start, followedBy: end, into: digest)
+            }
+        }
+        return hex(digest)
     }
 
     private func hex(_ bytes: [UInt8]) -> String {

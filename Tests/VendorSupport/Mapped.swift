@@ -22,6 +22,9 @@ public struct Mapped {
         refused = Dictionary(requests.refused.map { ($0.event, $0.reason) }) { first, _ in first }
     }
 
+    /// The first body, or a text that is no body.
+    public var first: String { bodies.first?.text ?? "no body" }
+
     /// The bodies as trees of Foundation's types. It throws for a body that is not JSON.
     public var json: [Any] {
         get throws {
