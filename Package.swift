@@ -48,17 +48,25 @@ func library(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
     .systemLibrary(name: name, path: "Sources/System/\(name)", pkgConfig: pkgConfig, providers: [.apt([package])])
 }
 
+/// What the tests of a vendor need besides the vendor.
+let vendorTests: [Target.Dependency] = ["VendorKit", "VendorSupport", "HTTPSupport", "HTTPKit", "PluginKit"]
+
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
 /// An adapter is a folder under Plugins/ and becomes lib<Name>.so beside the executable.
-func adapter(_ name: String, _ dependencies: [Target.Dependency] = [], hasCases: Bool = true) -> Target {
+func adapter(
+    _ name: String, on kit: Target.Dependency = "PluginKit", _ dependencies: [Target.Dependency] = [], hasCases: Bool = true
+) -> Target {
     // contract.json holds its cases for the contract; see Tests/Contract.
     .target(
-        name: name, dependencies: ["PluginKit"] + dependencies, path: "Plugins/\(name)", exclude: hasCases ? ["contract.json"] : [],
+        name: name, dependencies: [kit] + dependencies, path: "Plugins/\(name)", exclude: hasCases ? ["contract.json"] : [],
         swiftSettings: settings)
 }
+
+/// An adapter that posts to the API of a vendor.
+func vendor(_ name: String) -> Target { adapter(name, on: "VendorKit") }
 
 func adapterProduct(_ name: String) -> Product {
     .library(name: name, type: .dynamic, targets: [name])
@@ -73,6 +81,7 @@ let package = Package(
         adapterProduct("File"),
         adapterProduct("HTTP"),
         adapterProduct("NoOp"),
+        adapterProduct("PostHog"),
         // This library is loaded by name when an expression uses `matches`. Nothing else needs libre2 and the C++ library.
         .library(name: "switchyard-patterns", type: .dynamic, targets: ["CRE2"]),
     ],
@@ -102,8 +111,7 @@ let package = Package(
             [
                 "Startup", "Terminal", "Router", "Explaining", "Listener", "Control", "Generations", "Workers", "Queueing", "Holding",
                 "Spool", "HeldEventStore", "StateFiles", "PluginHost", "Ledger", "Judging", "Admission", "Editing", "Configuration",
-                "Plans",
-                "Document", "Expressions", "Events", "Platform",
+                "Plans", "Document", "Expressions", "Events", "Platform",
             ]),
         // What several commands do first: read the configuration, make the providers, and take signals.
         module(
@@ -148,8 +156,7 @@ let package = Package(
             "Explaining", in: "Inspect",
             [
                 "Workers", "Judging", "Editing", "Sampling", "Ledger", "Admission", "ConsentGate", "Plans", "Document", "Expressions",
-                "Events",
-                "Platform",
+                "Events", "Platform",
             ]),
         // Sends dead letters again.
         module(
@@ -222,6 +229,11 @@ let package = Package(
         // The kit that the author of an adapter imports.
         module("PluginKit", in: "Kits", ["CSwitchyardPlugin", "CJansson", "Events", "Platform", "Encoding"]),
 
+        // The HTTP client under the adapters that post to a server.
+        module("HTTPKit", in: "Kits", ["PluginKit", "CCurl", "CCrypto", "CZlib", "CZstd"]),
+        // The kit under the adapters of vendors: it reads events, writes what a vendor's API takes, and understands the answers.
+        module("VendorKit", in: "Kits", ["HTTPKit", "PluginKit", "Events", "Encoding"]),
+
         // The plugin ABI. Its one header is the only code that a module and the router share.
         native("CSwitchyardPlugin", in: "Kits"),
 
@@ -284,9 +296,7 @@ let package = Package(
         tests("AdmissionTests", ["Admission", "Events"]),
         tests(
             "ConsentGateTests",
-            [
-                "Models", "Seeded", "Admission", "ConsentGate", "Judging", "TestSupport", "Plans", "Editing", "Events",
-            ]),
+            ["Models", "Seeded", "Admission", "ConsentGate", "Judging", "TestSupport", "Plans", "Editing", "Events"]),
         tests(
             "EditingTests",
             ["Models", "Seeded", "Admission", "Editing", "Judging", "TestSupport", "Plans", "Redaction", "Events"]),
@@ -331,7 +341,15 @@ let package = Package(
             exclude: ["bad.c", "bad.json", "scripted.json", "server.py"], swiftSettings: strict),
         // This is a program, because it reads the cases of the specification from a folder of the user.
         .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
-        tests("HTTPAdapterTests", ["HTTP", "PluginKit", "TestSupport", "Platform"], exclude: ["tls-server.py"]),
+        // A server that a test scripts, and an adapter behind its C table.
+        .target(name: "HTTPSupport", dependencies: ["PluginKit"], path: "Tests/HTTPSupport", swiftSettings: strict),
+        tests("HTTPAdapterTests", ["HTTP", "HTTPKit", "HTTPSupport", "PluginKit", "TestSupport", "Platform"], exclude: ["tls-server.py"]),
+        // What the tests of every vendor do: map events, play the faults of a server, and feed random input.
+        .target(
+            name: "VendorSupport", dependencies: ["HTTPSupport", "VendorKit", "PluginKit", "Seeded"],
+            path: "Tests/VendorSupport", swiftSettings: strict),
+        tests("VendorKitTests", ["VendorKit", "VendorSupport", "HTTPSupport", "PluginKit", "Seeded"]),
+        tests("PostHogTests", ["PostHog"] + vendorTests),
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
             "GenerationsTests",
@@ -350,8 +368,9 @@ let package = Package(
             adapter("Console", ["CPlatform"]),
             adapter("Exec"),
             adapter("File", ["CPlatform", "CZlib", "CZstd"]),
-            adapter("HTTP", ["CCurl", "CCrypto", "CZlib", "CZstd"]),
+            adapter("HTTP", ["HTTPKit"]),
             adapter("NoOp", hasCases: false),
+            vendor("PostHog"),
         ]
 )
 
@@ -395,6 +414,7 @@ case "benchmarks":
         .target(name: "Lines", dependencies: ["Seeded"], path: "Benchmarks/Scanner/Lines", swiftSettings: strict),
         program("scanner-bench", in: "Benchmarks/Scanner", ["Lines", "Events", "CDocument"]),
         program("scrub-bench", in: "Benchmarks/Scanner", ["Lines", "Events", "Redaction"]),
+        program("vendor-bench", in: "Benchmarks/Vendors", ["PostHog", "VendorKit", "PluginKit", "Events"]),
     ]
 default: break
 }

@@ -8,7 +8,7 @@ import sys
 import urllib.parse
 
 root = pathlib.Path(__file__).resolve().parent.parent
-pages = [root / "README.md", root / "CONTRIBUTING.md", root / "CHANGELOG.md", *sorted((root / "docs").glob("*.md"))]
+pages = [root / "README.md", root / "CONTRIBUTING.md", root / "CHANGELOG.md", *sorted((root / "docs").rglob("*.md"))]
 
 
 def lines_of_text(page):

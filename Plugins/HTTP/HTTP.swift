@@ -1,16 +1,16 @@
 // The provider `http`: sends batches to a URL. It promises that an event is delivered only if the server answered with a 2xx status after
-// it got the whole body. It sends nothing before the end of a pause that the server asks for. It sends credentials only to the origin of
-// the URL. It never follows a redirect, and it always verifies certificates.
+// it got the whole body. HTTPKit, which carries out the requests, promises the rest: pauses, credentials, redirects and certificates.
 
+internal import HTTPKit
 public import PluginKit
 
 final class HTTPProvider: ConcurrentProvider {
     static let version = "0.1.0"
     static let description = Description(
         name: "http", version: version, summary: "Sends events to a URL over HTTP/1.1 or HTTP/2.", settings: HTTPRules.schema,
-        concurrency: HTTPRules.mostInFlight, deduplicates: true, delivery: Description.Delivery(ordered: false))
+        concurrency: ClientSettings.mostInFlight, deduplicates: true, delivery: Description.Delivery(ordered: false))
 
-    private let thread: TransferThread
+    private let client: HTTPClient
     private let packer: Monitor<Packer>
 
     convenience init(settings: Settings, host: Host) throws {
@@ -20,7 +20,7 @@ final class HTTPProvider: ConcurrentProvider {
     init(settings: Settings, host: Host, clock: Clock) throws {
         let rules = try HTTPRules(settings)
         packer = Monitor(try Packer(rules.body, rules.compression))
-        thread = try TransferThread(rules, clock)
+        client = try HTTPClient(rules.client, clock)
     }
 
     func deliver(_ delivery: consuming Delivery) {
@@ -28,12 +28,12 @@ final class HTTPProvider: ConcurrentProvider {
         // Bodies are packed here, on the lane's thread, so that the single transfer thread only moves bytes.
         let lines = delivery.batch.lines
         guard let bodies = packer.withLock({ $0.pack(lines) }) else { return delivery.finish(.retry("the events could not be compressed")) }
-        thread.take(PendingDelivery(delivery, bodies))
+        client.send(bodies, of: delivery)
     }
 
-    func flush(_ completion: consuming Completion) { thread.flush(completion) }
+    func flush(_ completion: consuming Completion) { client.flush(completion) }
 
-    func close() { thread.close() }
+    func close() { client.close() }
 }
 
 @c(switchyard_plugin_entry) public func entry() -> UnsafePointer<switchyard_plugin> { export(HTTPProvider.self) }

@@ -1,8 +1,9 @@
-// The bodies of the requests for one batch. They use the memory of the batch if the bytes need no change.
+// The requests for one batch: one for all of its events, or one for each. Their bodies use the memory of the batch if the bytes need no change.
 
+internal import HTTPKit
 internal import PluginKit
 
-final class RequestBodies: @unchecked Sendable {
+final class RequestBodies: Requests, @unchecked Sendable {
     private let bytes: UnsafeRawBufferPointer
     private let owned: UnsafeMutableRawBufferPointer?
     /// The end of each body. The `trim` bytes before it belong to no body.

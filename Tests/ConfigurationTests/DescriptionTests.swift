@@ -42,6 +42,17 @@ struct DescriptionTests {
         #expect(module.delivery.immediate == [Glob("x")])
     }
 
+    @Test("a setting can be a secret")
+    func secret() throws {
+        let module = try ModuleDescription.read(
+            json: #"{"name":"a","version":"1","settings":{"type":"object","properties":{"k":{"type":"string","writeOnly":true}}}}"#)
+        guard case .string(let key) = module.settings.members[0].schema else {
+            Issue.record("the members are \(module.settings.members)")
+            return
+        }
+        #expect(key.isSecret)
+    }
+
     @Test("a placeholder in a description is plain text")
     func placeholders() throws {
         let module = try ModuleDescription.read(json: #"{"name":"a","version":"${env:SECRET}","settings":{"type":"object"}}"#)
@@ -75,7 +86,7 @@ struct DescriptionTests {
             ),
             (
                 property(#""type":"string","minimum":1"#),
-                "its description is broken: settings.properties.a: unknown keyword 'minimum', expected type, description, format, enum, pattern or default"
+                "its description is broken: settings.properties.a: unknown keyword 'minimum', expected type, description, format, enum, pattern, default or writeOnly"
             ),
             (
                 property(#""type":"integer","enum":[1]"#),

@@ -1,5 +1,5 @@
-# Answers each request with the status in its path. For /reset it closes the connection. For /keep/PATH it appends the body to that file,
-# which must be in the folder for temporary files, and then answers 200. It writes its own address to a file.
+# Answers each request with the status at the beginning of its path. For /reset it closes the connection. For /keep/PATH it appends the
+# body to that file, which must be in the folder for temporary files, and then answers 200. It writes its own address to a file.
 import http.server, os, sys, tempfile
 
 
@@ -8,7 +8,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        if self.path == "/reset":
+        if self.path.split("/")[1] == "reset":
             self.close_connection = True
             return
         if self.path.startswith("/keep/"):
@@ -17,7 +17,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             with open(path, "ab") as file:
                 file.write(body)
             self.path = "/200"
-        self.send_response(int(self.path[1:]))
+        self.send_response(int(self.path.split("/")[1]))
         self.send_header("Content-Length", "0")
         self.end_headers()
 

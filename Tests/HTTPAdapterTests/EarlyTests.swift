@@ -1,5 +1,6 @@
 // Tests for servers that answer before they have the whole request.
 
+import HTTPSupport
 import PluginKit
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import HTTPSupport
 import TestSupport
 import Testing
 

@@ -1,3 +1,4 @@
+import HTTPSupport
 import PluginKit
 import Testing
 

@@ -1,5 +1,6 @@
 // Tests for servers that ask for a pause.
 
+import HTTPSupport
 import Platform
 import Testing
 

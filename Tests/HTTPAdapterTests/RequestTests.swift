@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSupport
 import PluginKit
 import TestSupport
 import Testing

@@ -1,7 +1,9 @@
+import HTTPSupport
 import PluginKit
 import Testing
 
 @testable import HTTP
+@testable import HTTPKit
 
 @Suite("http: settings")
 struct HTTPSettingsTests {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import HTTPSupport
 import PluginKit
 import TestSupport
 import Testing

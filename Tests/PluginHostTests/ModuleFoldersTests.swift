@@ -189,10 +189,12 @@ struct ListingTests {
         var rotate = SettingsSchema.ObjectRules()
         rotate.about = "When to begin a new file"
         rotate.members = [("bytes", .string(size), false), ("keep", .number(keep), false)]
+        var key = SettingsSchema.StringRules()
+        key.isSecret = true
         var all = SettingsSchema.ObjectRules()
         all.members = [
             ("path", .string(path), true), ("rotate", .object(rotate), false), ("sync", .string(sync), false),
-            ("tags", .list(of: .string(.init()), about: "Labels"), false), ("quiet", .boolean(.init()), false),
+            ("tags", .list(of: .string(.init()), about: "Labels"), false), ("quiet", .boolean(.init()), false), ("key", .string(key), true),
         ]
         all.others = .number(.init())
         var about = ModuleDescription(name: "file", version: "1.0.0", summary: "Appends events to a file", settings: all)
@@ -219,6 +221,7 @@ struct ListingTests {
                 sync          never|batch        never
                 tags          list of string               Labels
                 quiet         true|false
+                key           secret             required
                 *             number
 
                 """)

@@ -69,6 +69,7 @@ public enum Listing {
         switch schema {
         case .string(let rules):
             var kind = rules.format == .plain ? "string" : rules.format.rawValue
+            if rules.isSecret { kind = "secret" }
             if !rules.oneOf.isEmpty { kind = rules.oneOf.joined(separator: "|") }
             if let pattern = rules.pattern { kind += " like \(pattern)" }
             return [row(path, kind, rules.fallback ?? need, rules.about)]

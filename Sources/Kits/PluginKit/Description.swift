@@ -36,7 +36,8 @@ public struct Description: Sendable {
     public var name: String
     public var version: String
     public var summary: String
-    public var settings: KeyValuePairs<String, Schema>
+    /// The settings, in the order in which they are shown.
+    public private(set) var settings: [(key: String, value: Schema)]
     public var limits: Limits
     /// The largest number of batches that may be active at once. More than 1 requires a `ConcurrentProvider`.
     public var concurrency: Int
@@ -53,7 +54,7 @@ public struct Description: Sendable {
         self.name = name
         self.version = version
         self.summary = summary
-        self.settings = settings
+        self.settings = Array(settings)
         self.limits = limits
         self.concurrency = concurrency
         self.deduplicates = deduplicates
@@ -61,6 +62,9 @@ public struct Description: Sendable {
         self.delivery = delivery
         assert(concurrency >= 1 && !name.isEmpty, "a module has no name, or takes no batch")
     }
+
+    /// Adds settings behind the others, such as those of a kit.
+    public mutating func add(_ settings: KeyValuePairs<String, Schema>) { self.settings += Array(settings) }
 
     /// Returns the JSON text of `describe`.
     public func json(erase: Bool) -> String {
@@ -73,7 +77,7 @@ public struct Description: Sendable {
             ("name", JSONText.string(name)),
             ("version", JSONText.string(version)),
             ("summary", JSONText.string(summary)),
-            ("settings", Schema.object("", settings).json),
+            ("settings", Schema.object("", members: settings, others: nil).json),
             ("limits", JSONText.object([("events", limits.events.map { "\($0)" }), ("bytes", limits.bytes.map { "\($0)" })])),
             (
                 "capabilities",

@@ -13,6 +13,9 @@ public struct Schema: Sendable {
     /// The same setting, but required.
     public var required: Schema { Schema(json, required: true) }
 
+    /// The same setting, but a secret: its value is never shown.
+    public var secret: Schema { Schema(String(json.dropLast()) + ",\"writeOnly\":true}", required: isRequired) }
+
     /// A text. `pattern` is an extended regular expression that must match the whole text.
     public static func text(_ about: String, default fallback: String? = nil, pattern: String? = nil) -> Schema {
         make("string", about: about, fallback: fallback.map(JSONText.string), rules: [("pattern", pattern.map(JSONText.string))])
@@ -54,6 +57,10 @@ public struct Schema: Sendable {
 
     /// An object. `others` is the schema of members that are not listed. If it is nil, other members are not allowed.
     public static func object(_ about: String, _ members: KeyValuePairs<String, Schema>, others: Schema? = nil) -> Schema {
+        object(about, members: Array(members), others: others)
+    }
+
+    static func object(_ about: String, members: [(key: String, value: Schema)], others: Schema?) -> Schema {
         let required = members.filter { $0.value.isRequired }.map { JSONText.string($0.key) }
         return make(
             "object", about: about, fallback: nil,

@@ -51,6 +51,7 @@ enum SchemaForms {
             Member("enum", Forms.list("strings", of: plain, most: 1000), "The choices.", into: \.oneOf),
             Member("pattern", pattern, "An anchored extended regular expression.", into: \.pattern),
             Member("default", plain, "The value when it is left out.", into: \.fallback),
+            Member("writeOnly", Forms.boolean, "True for a secret, whose value is never shown.", into: \.isSecret),
         ], called: "keyword"
     ).then { rules, node, reading -> SettingsSchema.StringRules? in
         guard rules.format == .plain else {

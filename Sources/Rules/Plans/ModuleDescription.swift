@@ -80,6 +80,8 @@ public indirect enum SettingsSchema: Sendable {
         /// An anchored extended regular expression (POSIX).
         public var pattern: String?
         public var fallback: String?
+        /// True if the value must not be shown.
+        public var isSecret = false
         public init() {}
     }
     public struct NumberRules: Sendable {

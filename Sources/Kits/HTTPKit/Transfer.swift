@@ -6,16 +6,16 @@ internal import Glibc
 internal import PluginKit
 
 final class Transfer {
-    /// The largest number of bytes of an answer, including its headers. The rest of a longer answer is not read.
-    static let longestAnswer = 64 << 10
-    private static let keptOfBody = 16 << 10
-
     let easy: UnsafeMutableRawPointer
-    private let rules: HTTPRules
+    private let rules: ClientRules
+    private let lists: HeaderLists
     private let clock: Clock
     /// The buffer for libcurl's error message.
     private let words = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
+    /// The index of the target to which the handle is set.
+    private var aim: Int?
+    private var target: Target
     private(set) var delivery: PendingDelivery?
     private(set) var index = 0
     private var received = 0
@@ -31,18 +31,33 @@ final class Transfer {
     private var isSentAgain = false
     private var retryAfter: UInt64?
     private var body: [UInt8] = []
+    private var headers: [(name: String, value: [UInt8])] = []
 
-    /// `headers` must outlive the transfer.
-    init(_ rules: HTTPRules, headers: UnsafeMutablePointer<curl_slist>?, _ clock: Clock) throws(SettingsFault) {
+    init(_ rules: ClientRules, _ lists: HeaderLists, _ clock: Clock) throws(SettingsFault) {
         guard let easy = curl_easy_init() else { throw SettingsFault("libcurl has no memory") }
         self.easy = easy
         self.rules = rules
+        self.lists = lists
         self.clock = clock
+        target = rules.targets[0]
         words.pointee = 0
-        if let option = configure(headers) {
-            let name = String(cString: curl_easy_option_by_id(option).pointee.name)
-            throw SettingsFault("libcurl \(String(cString: ccurl_version())) does not take the setting \(name)")
-        }
+        try Transfer.check(configure())
+        try aim(at: 0)
+    }
+
+    /// Sets the handle to a target.
+    func aim(at index: Int) throws(SettingsFault) {
+        guard aim != index else { return }
+        aim = nil
+        target = rules.targets[index]
+        try Transfer.check(configure(target, headers: lists[index]))
+        aim = index
+    }
+
+    private static func check(_ refused: CURLoption?) throws(SettingsFault) {
+        guard let refused else { return }
+        let name = String(cString: curl_easy_option_by_id(refused).pointee.name)
+        throw SettingsFault("libcurl \(String(cString: ccurl_version())) does not take the setting \(name)")
     }
 
     deinit {
@@ -52,11 +67,13 @@ final class Transfer {
 
     // MARK: - A request
 
-    func begin(_ delivery: PendingDelivery) {
+    /// Begins the next request of a delivery. Returns false if the handle cannot be set to its target.
+    func begin(_ delivery: PendingDelivery) -> Bool {
         assert(self.delivery == nil, "a handle gets a request while it has another one")
-        let (index, bytes) = delivery.begin()
+        index = delivery.begin()
         self.delivery = delivery
-        self.index = index
+        let bytes = delivery.requests.body(index)
+        let isAimed: Bool = (try? aim(at: delivery.requests.target(of: index))) != nil
         words.pointee = 0
         received = 0
         isCut = false
@@ -67,9 +84,11 @@ final class Transfer {
         isSentAgain = false
         retryAfter = nil
         body.removeAll(keepingCapacity: true)
+        headers.removeAll(keepingCapacity: true)
         ccurl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count))
         // libcurl does not copy the bytes. They stay in memory until the delivery learns that the request has ended.
         ccurl_set_pointer(easy, CURLOPT_POSTFIELDS, bytes.baseAddress)
+        return isAimed
     }
 
     /// Reports the outcome to the delivery and returns the delivery.
@@ -90,7 +109,13 @@ final class Transfer {
         return Int(size)
     }
 
-    func reply(_ result: CURLcode) -> Reply {
+    /// Returns the outcome of the request by its result.
+    func outcome(_ result: CURLcode) -> Outcome {
+        guard let delivery else { return .unknown("the request has ended before") }
+        return rules.outcome(of: reply(result), to: index, of: delivery.requests)
+    }
+
+    private func reply(_ result: CURLcode) -> Reply {
         if hasBegun, result == CURLE_COULDNT_RESOLVE_HOST || result == CURLE_COULDNT_RESOLVE_PROXY { isSentAgain = true }
         func number(_ info: CURLINFO) -> Int {
             var value = 0
@@ -102,7 +127,7 @@ final class Transfer {
         return Reply(
             result: result, status: hasStatus ? number(CURLINFO_RESPONSE_CODE) : 0, proxyStatus: number(CURLINFO_HTTP_CONNECTCODE),
             isSent: isSent, isSentAgain: isSentAgain, isEarly: isEarly || uploaded < bodyCount, isCut: isCut, retryAfter: retryAfter,
-            location: location.map { String(cString: $0) }, body: body,
+            location: location.map { String(cString: $0) }, body: body, headers: headers,
             detail: String(cString: words), systemError: Int32(clamping: number(CURLINFO_OS_ERRNO)))
     }
 
@@ -113,6 +138,7 @@ final class Transfer {
         if line.starts(with: "HTTP/".utf8) {
             hasStatus = true
             retryAfter = nil
+            headers.removeAll(keepingCapacity: true)
             // The last status line is the one of the final answer.
             isEarly = uploaded < bodyCount
             // If the server reports success before it has the whole body, the outcome is unknown in any case. The rest need not be sent.
@@ -123,7 +149,17 @@ final class Transfer {
             let value = line[(colon + 1)...].filter { $0 != 0x0a && $0 != 0x0d }
             retryAfter = RetryAfter.milliseconds(value, wall: clock.wall())
         }
+        if !target.keptHeaders.isEmpty { keep(line) }
         return count(line.count)
+    }
+
+    /// Keeps a header that the target wants.
+    private func keep(_ line: UnsafeRawBufferPointer) {
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
+        let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
+        guard target.keptHeaders.contains(name) else { return }
+        let value = line[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }.prefix { $0 != 0x0a && $0 != 0x0d }
+        headers.append((name, Array(value)))
     }
 
     /// Returns true if a line such as "HTTP/1.1 200 OK" has a 2xx status.
@@ -132,90 +168,104 @@ final class Transfer {
     }
 
     private func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
-        assert(body.count <= Transfer.keptOfBody, "more of an answer is kept than may be")
-        body.append(contentsOf: bytes.prefix(Transfer.keptOfBody - body.count))
+        assert(body.count <= target.keptOfBody, "more of an answer is kept than may be")
+        body.append(contentsOf: bytes.prefix(target.keptOfBody - body.count))
         return count(bytes.count)
     }
 
     private func count(_ size: Int) -> Bool {
         received += size
-        isCut = received > Transfer.longestAnswer
+        isCut = received > target.longestAnswer
         return !isCut
     }
 
-    // MARK: - Options of every request
+    // MARK: - Options
 
-    /// Sets the options. Returns the first option that libcurl refused, or nil if it accepted all.
-    private func configure(_ headers: UnsafeMutablePointer<curl_slist>?) -> CURLoption? {
+    /// Notes the first option that libcurl refuses.
+    private struct Options {
+        let easy: UnsafeMutableRawPointer
         var refused: CURLoption?
-        func note(_ option: CURLoption, _ result: CURLcode) { if result != CURLE_OK, refused == nil { refused = option } }
-        func set(_ option: CURLoption, _ value: Int) { note(option, ccurl_set_long(easy, option, value)) }
-        func set(_ option: CURLoption, _ value: String?) { note(option, ccurl_set_text(easy, option, value)) }
-        func set(_ option: CURLoption, pointer: UnsafeRawPointer?) { note(option, ccurl_set_pointer(easy, option, pointer)) }
 
-        // The target and the connection.
-        set(CURLOPT_URL, rules.address.text)
-        set(CURLOPT_PROTOCOLS_STR, rules.address.isSecure ? "https" : "http")
-        set(CURLOPT_FOLLOWLOCATION, 0)
-        set(CURLOPT_UNRESTRICTED_AUTH, 0)
-        set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
-        set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
-        // An empty text means no proxy and no exceptions. Without these options libcurl would use the environment for both.
-        set(CURLOPT_PROXY, rules.proxy?.text ?? "")
-        set(CURLOPT_NOPROXY, "")
-        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        set(CURLOPT_HTTP_VERSION, Int(rules.address.isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
+        mutating func note(_ option: CURLoption, _ result: CURLcode) { if result != CURLE_OK, refused == nil { refused = option } }
+        mutating func set(_ option: CURLoption, _ value: Int) { note(option, ccurl_set_long(easy, option, value)) }
+        mutating func set(_ option: CURLoption, _ value: String?) { note(option, ccurl_set_text(easy, option, value)) }
+        mutating func set(_ option: CURLoption, pointer: UnsafeRawPointer?) { note(option, ccurl_set_pointer(easy, option, pointer)) }
+    }
+
+    /// Sets the options of a target. Returns the first option that libcurl refused, or nil if it accepted all.
+    private func configure(_ target: Target, headers: UnsafeRawPointer?) -> CURLoption? {
+        var options = Options(easy: easy)
+        let isSecure = target.address.isSecure
+        options.set(CURLOPT_URL, target.address.text)
+        options.set(CURLOPT_PROTOCOLS_STR, isSecure ? "https" : "http")
+        options.set(CURLOPT_HTTP_VERSION, Int(isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
         // If HTTP/2 is possible, wait for the connection that is being made and do not open a second one.
-        set(CURLOPT_PIPEWAIT, rules.address.isSecure ? 1 : 0)
-        set(CURLOPT_TCP_KEEPALIVE, 1)
+        options.set(CURLOPT_PIPEWAIT, isSecure ? 1 : 0)
+        options.set(CURLOPT_CUSTOMREQUEST, target.method == .post ? nil : target.method.rawValue)
+        options.set(CURLOPT_HTTPHEADER, pointer: headers)
+        return options.refused
+    }
+
+    /// Sets the options of every request. Returns the first option that libcurl refused, or nil if it accepted all.
+    private func configure() -> CURLoption? {
+        var options = Options(easy: easy)
+
+        // The connection.
+        options.set(CURLOPT_FOLLOWLOCATION, 0)
+        options.set(CURLOPT_UNRESTRICTED_AUTH, 0)
+        options.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+        options.set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+        // An empty text means no proxy and no exceptions. Without these options libcurl would use the environment for both.
+        options.set(CURLOPT_PROXY, rules.settings.proxy?.text ?? "")
+        options.set(CURLOPT_NOPROXY, "")
+        options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        options.set(CURLOPT_TCP_KEEPALIVE, 1)
         let context = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
-        set(CURLOPT_OPENSOCKETDATA, pointer: context)
-        note(CURLOPT_OPENSOCKETFUNCTION, ccurl_set_open(easy, openSocket))
+        options.set(CURLOPT_OPENSOCKETDATA, pointer: context)
+        options.note(CURLOPT_OPENSOCKETFUNCTION, ccurl_set_open(easy, openSocket))
 
         // The request.
-        set(CURLOPT_POST, 1)
-        if rules.method != .post { set(CURLOPT_CUSTOMREQUEST, rules.method.rawValue) }
-        set(CURLOPT_HTTPHEADER, pointer: headers)
-        set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
-        set(CURLOPT_PREREQDATA, pointer: context)
-        note(CURLOPT_PREREQFUNCTION, ccurl_set_begin(easy, noteStart))
+        options.set(CURLOPT_POST, 1)
+        options.set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
+        options.set(CURLOPT_PREREQDATA, pointer: context)
+        options.note(CURLOPT_PREREQFUNCTION, ccurl_set_begin(easy, noteStart))
 
         // The time limits. libcurl resolves names on its own threads, and does not wait for them after the time limit.
-        set(CURLOPT_NOSIGNAL, 1)
-        set(CURLOPT_QUICK_EXIT, 1)
-        set(CURLOPT_CONNECTTIMEOUT_MS, rules.connectTimeout)
-        set(CURLOPT_TIMEOUT_MS, rules.totalTimeout)
+        options.set(CURLOPT_NOSIGNAL, 1)
+        options.set(CURLOPT_QUICK_EXIT, 1)
+        options.set(CURLOPT_CONNECTTIMEOUT_MS, rules.settings.connectTimeout)
+        options.set(CURLOPT_TIMEOUT_MS, rules.settings.totalTimeout)
 
         // The trusted certificates.
-        let oldest = Int(rules.tls.minimum == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2)
+        let oldest = Int(rules.settings.tls.minimum == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2)
         for (version, peer, host) in [
             (CURLOPT_SSLVERSION, CURLOPT_SSL_VERIFYPEER, CURLOPT_SSL_VERIFYHOST),
             (CURLOPT_PROXY_SSLVERSION, CURLOPT_PROXY_SSL_VERIFYPEER, CURLOPT_PROXY_SSL_VERIFYHOST),
         ] {
-            set(version, oldest)
-            set(peer, 1)
-            set(host, 2)
+            options.set(version, oldest)
+            options.set(peer, 1)
+            options.set(host, 2)
         }
-        if let ca = rules.tls.ca {
-            set(CURLOPT_CAINFO, ca)
+        if let ca = rules.settings.tls.ca {
+            options.set(CURLOPT_CAINFO, ca)
             // Without this, libcurl would also trust the system's folder.
-            set(CURLOPT_CAPATH, nil)
+            options.set(CURLOPT_CAPATH, nil)
         }
-        if let certificate = rules.tls.certificate {
-            set(CURLOPT_SSLCERT, certificate)
-            set(CURLOPT_SSLKEY, rules.tls.key ?? certificate)
+        if let certificate = rules.settings.tls.certificate {
+            options.set(CURLOPT_SSLCERT, certificate)
+            options.set(CURLOPT_SSLKEY, rules.settings.tls.key ?? certificate)
             // With an empty password an encrypted key fails, and libcurl does not ask for a password on the terminal.
-            set(CURLOPT_KEYPASSWD, "")
+            options.set(CURLOPT_KEYPASSWD, "")
         }
 
         // The answer.
-        set(CURLOPT_PRIVATE, pointer: context)
-        set(CURLOPT_ERRORBUFFER, pointer: words)
-        set(CURLOPT_HEADERDATA, pointer: context)
-        set(CURLOPT_WRITEDATA, pointer: context)
-        note(CURLOPT_HEADERFUNCTION, ccurl_set_receive(easy, CURLOPT_HEADERFUNCTION, receiveHead))
-        note(CURLOPT_WRITEFUNCTION, ccurl_set_receive(easy, CURLOPT_WRITEFUNCTION, receiveBody))
-        return refused
+        options.set(CURLOPT_PRIVATE, pointer: context)
+        options.set(CURLOPT_ERRORBUFFER, pointer: words)
+        options.set(CURLOPT_HEADERDATA, pointer: context)
+        options.set(CURLOPT_WRITEDATA, pointer: context)
+        options.note(CURLOPT_HEADERFUNCTION, ccurl_set_receive(easy, CURLOPT_HEADERFUNCTION, receiveHead))
+        options.note(CURLOPT_WRITEFUNCTION, ccurl_set_receive(easy, CURLOPT_WRITEFUNCTION, receiveBody))
+        return options.refused
     }
 
     /// Returns the transfer that owns an easy handle.

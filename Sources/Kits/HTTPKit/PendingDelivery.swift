@@ -4,7 +4,7 @@
 internal import PluginKit
 
 final class PendingDelivery: @unchecked Sendable {
-    private let bodies: RequestBodies
+    let requests: any Requests
     private var delivery: Delivery?
     /// The outcome of each request, or nil while it is not known.
     private var outcomes: [Outcome?]
@@ -13,28 +13,27 @@ final class PendingDelivery: @unchecked Sendable {
     /// The outcome of all requests that have not begun.
     private var rest: Outcome?
 
-    init(_ delivery: consuming Delivery, _ bodies: RequestBodies) {
+    init(_ delivery: consuming Delivery, _ requests: any Requests) {
         self.delivery = consume delivery
-        self.bodies = bodies
-        outcomes = Array(repeating: nil, count: bodies.count)
+        self.requests = requests
+        outcomes = Array(repeating: nil, count: requests.count)
     }
 
     /// True if another request should begin.
-    var wantsMore: Bool { rest == nil && begun < bodies.count }
+    var wantsMore: Bool { rest == nil && begun < requests.count }
 
-    /// Begins the next request.
-    func begin() -> (index: Int, body: UnsafeRawBufferPointer) {
+    /// Begins the next request and returns its index.
+    func begin() -> Int {
         assert(wantsMore, "a request begins that nobody wants")
-        let index = begun
         begun += 1
         underWay += 1
-        return (index, bodies.body(index))
+        return begun - 1
     }
 
     /// Stops further requests: this outcome applies to all that have not begun. A pause replaces a shorter pause, and an outcome without
     /// one.
     func putOff(_ outcome: Outcome) {
-        if rest == nil || rest?.time ?? 0 < outcome.time ?? 0 { rest = outcome }
+        if rest == nil || rest?.pause ?? 0 < outcome.pause ?? 0 { rest = outcome }
     }
 
     /// Records the outcome of a request that has ended. Its body is no longer used.
@@ -43,11 +42,17 @@ final class PendingDelivery: @unchecked Sendable {
         assert(underWay >= 0 && (0..<begun).contains(index), "a request ended that had not begun")
         assert(outcomes[index].map { _ in false } ?? true, "a request has two outcomes")
         outcomes[index] = outcome
+        putOffOthers(outcome)
+    }
+
+    private func putOffOthers(_ outcome: Outcome) {
         switch outcome {
         case .delivered, .rejected: break
         // A request that did not begin cannot have been delivered.
         case .unknown(let code, let message): putOff(.retry(code: code, message))
-        case .retry, .fault, .closed, .mixed: putOff(outcome)
+        case .retry, .fault, .closed: putOff(outcome)
+        // Single events that wait do not make the others wait.
+        case .mixed(let rest, _): putOffOthers(rest)
         }
     }
 
@@ -55,29 +60,7 @@ final class PendingDelivery: @unchecked Sendable {
     func endIfDone() -> Bool {
         guard !wantsMore, underWay == 0 else { return false }
         assert(outcomes[..<begun].allSatisfy { $0.map { _ in true } ?? false }, "a request that began has no outcome")
-        delivery.take()?.finish(outcome)
+        delivery.take()?.finish(requests.outcome(of: outcomes, rest: rest))
         return true
-    }
-
-    private var outcome: Outcome {
-        if outcomes.count == 1 { return outcomes[0] ?? rest ?? .delivered }
-        // A pause applies to the server, even if every request had begun. So it becomes the outcome of the batch, and the whole lane waits.
-        if let rest, begun < outcomes.count || rest.time != nil { return .mixed(rest: rest, events: list { _ in true }) }
-        let others = list { if case .delivered = $0 { false } else { true } }
-        return others.isEmpty ? .delivered : .mixed(rest: .delivered, events: others)
-    }
-
-    private func list(_ isListed: (Outcome) -> Bool) -> [(index: Int, outcome: Outcome)] {
-        outcomes.indices.compactMap { index in
-            guard let outcome = outcomes[index], isListed(outcome) else { return nil }
-            return (index, outcome)
-        }
-    }
-}
-
-extension Outcome {
-    /// The pause that the server asked for, in milliseconds.
-    fileprivate var time: UInt64? {
-        if case .retry(_, _, let milliseconds) = self { milliseconds } else { nil }
     }
 }

@@ -1,11 +1,12 @@
-// The single thread that runs all requests of an instance, and the mailbox through which other threads pass work to it. When `close`
-// returns, every delivery and flush has been answered. A later one is answered at once.
+// The single thread that runs all requests of an instance, and the mailbox through which other threads pass work to it. It sends nothing
+// before the end of a pause that the server asks for. It sends credentials only to the origin of the URL. It never follows a redirect, and
+// it always verifies certificates. When `close` returns, every delivery and flush has been answered. A later one is answered at once.
 
 internal import CCrypto
 internal import CCurl
-internal import PluginKit
+public import PluginKit
 
-final class TransferThread: @unchecked Sendable {
+public final class HTTPClient: @unchecked Sendable {
     private struct Mailbox {
         var deliveries: [PendingDelivery] = []
         var flushes: [Flush] = []
@@ -25,47 +26,49 @@ final class TransferThread: @unchecked Sendable {
         return ccurl_global_init() == CURLE_OK
     }()
 
-    private let rules: HTTPRules
+    private let rules: ClientRules
     private let clock: Clock
     private let multi: UnsafeMutableRawPointer
-    private let headers: UnsafeMutablePointer<curl_slist>?
+    private let lists: HeaderLists
     private let mailbox = Monitor(Mailbox())
     private let thread = Monitor<Thread?>(nil)
 
-    init(_ rules: HTTPRules, _ clock: Clock) throws(SettingsFault) {
-        guard TransferThread.isLibraryReady, let multi = curl_multi_init() else { throw SettingsFault("libcurl cannot be used here") }
+    public init(_ rules: ClientRules, _ clock: Clock = .system) throws(SettingsFault) {
+        guard HTTPClient.isLibraryReady, let multi = curl_multi_init() else { throw SettingsFault("libcurl cannot be used here") }
         self.rules = rules
         self.clock = clock
         self.multi = multi
-        // With an empty Expect header libcurl sends a large body without asking first. Asking costs a second with many servers.
-        headers = (rules.headers.map(\.line) + ["Expect:"]).reduce(nil) { curl_slist_append($0, $1) }
-        ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, rules.inFlight)
+        lists = HeaderLists(rules.targets)
+        ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, rules.settings.inFlight)
         // Detect missing features of libcurl now, not with the first events.
-        _ = try Transfer(rules, headers: headers, clock)
+        let trial = try Transfer(rules, lists, clock)
+        for target in rules.targets.indices { try trial.aim(at: target) }
         thread.withLock { $0 = Thread.start("http") { self.run() } }
     }
 
     deinit {
         curl_multi_cleanup(multi)
-        curl_slist_free_all(headers)
     }
 
     // MARK: - Mailbox, for any thread
 
-    func take(_ delivery: PendingDelivery) {
+    /// Carries out the requests of a delivery, and ends the delivery.
+    public func send(_ requests: any Requests, of delivery: consuming Delivery) { take(PendingDelivery(delivery, requests)) }
+
+    private func take(_ delivery: PendingDelivery) {
         if hand({ $0.deliveries.append(delivery) }) { return }
         delivery.putOff(.retry("the provider is closed"))
         _ = delivery.endIfDone()
     }
 
     /// Answers when no request is active.
-    func flush(_ completion: consuming Completion) {
+    public func flush(_ completion: consuming Completion) {
         let flush = Flush(completion)
         if !hand({ $0.flushes.append(flush) }) { flush.finish() }
     }
 
     /// Ends the active requests and the thread. A second call does nothing.
-    func close() {
+    public func close() {
         _ = hand { $0.isClosed = true }
         thread.withLock { $0.take() }?.join()
     }
@@ -84,7 +87,7 @@ final class TransferThread: @unchecked Sendable {
     // MARK: - The thread
 
     private func run() {
-        let queue = TransferQueue(rules, clock, multi: multi, headers: headers)
+        let queue = TransferQueue(rules, clock, multi: multi, lists: lists)
         var flushes: [Flush] = []
         while true {
             let handed = mailbox.withLock { mailbox in
@@ -107,4 +110,18 @@ final class TransferThread: @unchecked Sendable {
             curl_multi_poll(multi, nil, 0, 60_000, nil)
         }
     }
+}
+
+/// The headers of each target as libcurl's lists, which must outlive the transfers.
+final class HeaderLists {
+    private let lists: [UnsafeMutablePointer<curl_slist>?]
+
+    init(_ targets: [Target]) {
+        // With an empty Expect header libcurl sends a large body without asking first. Asking costs a second with many servers.
+        lists = targets.map { ($0.headers.map(\.line) + ["Expect:"]).reduce(nil) { curl_slist_append($0, $1) } }
+    }
+
+    deinit { for list in lists { curl_slist_free_all(list) } }
+
+    subscript(target: Int) -> UnsafeRawPointer? { UnsafeRawPointer(lists[target]) }
 }

@@ -1,36 +1,15 @@
-// The result of a request, and the outcome of its events. If it is uncertain whether the server has the events, they are unknown. They are
+// The outcome of the events of a request by its answer. If it is uncertain whether the server has the events, they are unknown. They are
 // delivered only after a whole answer with a 2xx status that began after the server got the whole body.
 
 internal import CCurl
 internal import PluginKit
 
-struct Reply {
-    var result: CURLcode
-    /// The status of the final answer. It is 0 if there was none.
-    var status: Int
-    /// The status with which a proxy answered the request for a tunnel. It is 0 if there was no such answer.
-    var proxyStatus: Int
-    /// True if any byte of the body was sent.
-    var isSent: Bool
-    /// True if the request was sent before on another connection, which ended without an answer.
-    var isSentAgain: Bool
-    /// True if the answer began before the whole body was sent.
-    var isEarly: Bool
-    /// True if the answer was cut because it was too long.
-    var isCut: Bool
-    var retryAfter: UInt64?
-    /// The target of a redirect.
-    var location: String?
-    /// The beginning of the body of the answer.
-    var body: [UInt8]
-    /// libcurl's own message for the failure.
-    var detail: String
-    var systemError: Int32
-}
-
-extension HTTPRules {
-    func outcome(of reply: Reply) -> Outcome {
-        let outcome = lastOutcome(of: reply)
+extension ClientRules {
+    /// Returns the outcome of the events of a request. The requests may judge a conclusive answer themselves.
+    func outcome(of reply: Reply, to index: Int, of requests: any Requests) -> Outcome {
+        let target = targets[requests.target(of: index)]
+        let standard = standardOutcome(of: reply, from: target)
+        let outcome = reply.isConclusive ? requests.outcome(of: reply, to: index, standard: standard) : standard
         // The server may already have events that would be sent again.
         switch outcome {
         case .retry(let code, let words, _) where reply.isSentAgain, .fault(let code, let words) where reply.isSentAgain:
@@ -39,11 +18,12 @@ extension HTTPRules {
         }
     }
 
-    /// Returns the outcome on the last connection.
-    private func lastOutcome(of reply: Reply) -> Outcome {
-        guard reply.status >= 200 else { return outcome(withoutStatus: reply) }
+    /// Returns the outcome by the status, on the last connection.
+    private func standardOutcome(of reply: Reply, from target: Target) -> Outcome {
+        guard reply.status >= 200 else { return outcome(withoutStatus: reply, from: target) }
         let code = reply.status
-        let answered = "\(address.origin) answered \(code)"
+        let answered = "\(target.address.origin) answered \(code)"
+        let remedies = target.remedies
         switch code {
         case 200..<300:
             // This holds even if the rest of the body was sent afterwards: a server that answers before it has read the body discards the
@@ -62,24 +42,24 @@ extension HTTPRules {
         case 400, 409, 413, 422: return .rejected(code: code, answered + words(of: reply.body))
         case 300..<400:
             let target = reply.location.flatMap { try? Address($0, setting: "") }.map { " to \($0.origin)" } ?? ""
-            return .fault(code: code, "\(answered): a redirect\(target), and none is followed; correct url")
-        case 401, 403: return .fault(code: code, answered + words(of: reply.body) + "; correct the credentials in headers")
+            return .fault(code: code, "\(answered): a redirect\(target), and none is followed; \(remedies.redirect)")
+        case 401, 403: return .fault(code: code, answered + words(of: reply.body) + "; \(remedies.credentials)")
         case 407: return .fault(code: code, "\(answered): the proxy wants a user and password; write them into proxy")
-        case 404, 405, 410: return .fault(code: code, answered + words(of: reply.body) + "; correct url or method")
+        case 404, 405, 410: return .fault(code: code, answered + words(of: reply.body) + "; \(remedies.notFound)")
         case 400..<500: return .fault(code: code, answered + words(of: reply.body))
         default: return .unknown(code: code, "\(answered), which has no meaning")
         }
     }
 
-    private func outcome(withoutStatus reply: Reply) -> Outcome {
-        if reply.proxyStatus >= 300, let proxy {
+    private func outcome(withoutStatus reply: Reply, from target: Target) -> Outcome {
+        if reply.proxyStatus >= 300, let proxy = settings.proxy {
             let answered = "the proxy \(proxy.origin) answered \(reply.proxyStatus)"
             return reply.proxyStatus >= 500 || [408, 425, 429].contains(reply.proxyStatus)
                 ? .retry(code: reply.proxyStatus, answered) : .fault(code: reply.proxyStatus, "\(answered); correct proxy")
         }
-        let origin = address.origin
+        let origin = target.address.origin
         let words = String(cString: curl_easy_strerror(reply.result))
-        let detail = reply.detail.isEmpty ? words : concealed(printable(reply.detail))
+        let detail = reply.detail.isEmpty ? words : secrets.concealed(in: printable(reply.detail))
         let system = reply.systemError == 0 ? words : systemWords(reply.systemError)
         switch reply.result {
         case CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR:
@@ -90,7 +70,7 @@ extension HTTPRules {
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: return .retry("cannot reach \(origin): \(detail)")
         case CURLE_COULDNT_CONNECT: return .retry(code: Int(reply.systemError), "cannot reach \(origin): \(system)")
         case CURLE_OPERATION_TIMEDOUT:
-            if reply.isSent { return .unknown("\(origin) gave no whole answer within \(totalTimeout) ms") }
+            if reply.isSent { return .unknown("\(origin) gave no whole answer within \(settings.totalTimeout) ms") }
             return .retry("\(origin) did not take the request in time")
         default:
             // In the other cases libcurl's message contains numbers that change each time.
@@ -100,13 +80,10 @@ extension HTTPRules {
         }
     }
 
-    // MARK: - The server's message
-
     /// Returns the first line of an answer, after a colon. It is safe to show: it has no control characters and no secrets.
     private func words(of body: [UInt8]) -> String {
         let blank: Set<UInt8> = [0x20, 0x09, 0x0a, 0x0d]
-        var line = Array(body.drop { blank.contains($0) }.prefix { $0 != 0x0a && $0 != 0x0d })
-        for secret in secrets { line = HTTPRules.concealing(Array(secret.utf8), in: line) }
+        var line = secrets.concealed(in: Array(body.drop { blank.contains($0) }.prefix { $0 != 0x0a && $0 != 0x0d }))
         if line.count > 300 {
             line.removeLast(line.count - 300)
             // Do not cut inside a character.
@@ -115,24 +92,5 @@ extension HTTPRules {
             assert(line.count <= 303, "the message of the server is not cut")
         }
         return line.isEmpty ? "" : ": " + printable(line)
-    }
-
-    private func concealed(_ text: String) -> String {
-        String(decoding: secrets.reduce(Array(text.utf8)) { HTTPRules.concealing(Array($1.utf8), in: $0) }, as: UTF8.self)
-    }
-
-    private static func concealing(_ secret: [UInt8], in line: [UInt8]) -> [UInt8] {
-        var shown: [UInt8] = []
-        var at = 0
-        while at < line.count {
-            if line[at...].starts(with: secret) {
-                shown += Array("***".utf8)
-                at += secret.count
-            } else {
-                shown.append(line[at])
-                at += 1
-            }
-        }
-        return shown
     }
 }

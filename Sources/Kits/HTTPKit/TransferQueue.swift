@@ -4,10 +4,10 @@ internal import CCurl
 internal import PluginKit
 
 final class TransferQueue {
-    private let rules: HTTPRules
+    private let rules: ClientRules
     private let clock: Clock
     private let multi: UnsafeMutableRawPointer
-    private let headers: UnsafeMutablePointer<curl_slist>?
+    private let lists: HeaderLists
     /// The deliveries with requests that have not begun, each with the time at which its wait ends.
     private var waiting: [(delivery: PendingDelivery, until: Instant)] = []
     private var underWay: [ObjectIdentifier: Transfer] = [:]
@@ -18,16 +18,16 @@ final class TransferQueue {
 
     var isIdle: Bool { waiting.isEmpty && underWay.isEmpty }
 
-    init(_ rules: HTTPRules, _ clock: Clock, multi: UnsafeMutableRawPointer, headers: UnsafeMutablePointer<curl_slist>?) {
+    init(_ rules: ClientRules, _ clock: Clock, multi: UnsafeMutableRawPointer, lists: HeaderLists) {
         self.rules = rules
         self.clock = clock
         self.multi = multi
-        self.headers = headers
+        self.lists = lists
     }
 
     func add(_ deliveries: [PendingDelivery]) {
         guard !deliveries.isEmpty else { return }
-        let until = clock.now() + .milliseconds(rules.totalTimeout)
+        let until = clock.now() + .milliseconds(rules.settings.totalTimeout)
         waiting += deliveries.map { ($0, until) }
     }
 
@@ -43,9 +43,9 @@ final class TransferQueue {
     private func beginRequests() {
         while let (delivery, until) = waiting.first {
             if let paused { delivery.putOff(paused) }
-            if clock.now() >= until { delivery.putOff(.retry("no request became free within \(rules.totalTimeout) ms")) }
+            if clock.now() >= until { delivery.putOff(.retry("no request became free within \(rules.settings.totalTimeout) ms")) }
             if delivery.wantsMore {
-                guard underWay.count < rules.inFlight else { return }
+                guard underWay.count < rules.settings.inFlight else { return }
                 begin(delivery)
             }
             if !delivery.wantsMore {
@@ -56,13 +56,13 @@ final class TransferQueue {
     }
 
     private func begin(_ delivery: PendingDelivery) {
-        guard let transfer = spare.popLast() ?? (try? Transfer(rules, headers: headers, clock)) else {
+        guard let transfer = spare.popLast() ?? (try? Transfer(rules, lists, clock)) else {
             return delivery.putOff(.retry("libcurl has no memory"))
         }
-        transfer.begin(delivery)
+        let isReady = transfer.begin(delivery)
         underWay[ObjectIdentifier(transfer)] = transfer
-        assert(underWay.count <= rules.inFlight, "more requests run at once than may")
-        if curl_multi_add_handle(multi, transfer.easy) != CURLM_OK { end(transfer, .retry("libcurl has no memory")) }
+        assert(underWay.count <= rules.settings.inFlight, "more requests run at once than may")
+        if !isReady || curl_multi_add_handle(multi, transfer.easy) != CURLM_OK { end(transfer, .retry("libcurl has no memory")) }
     }
 
     /// Settles the requests that have ended. Returns true if any has ended.
@@ -72,7 +72,7 @@ final class TransferQueue {
         while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let transfer = Transfer.of(message.pointee.easy_handle) else { continue }
             // Removing the handle invalidates the message, so read the result first.
-            end(transfer, rules.outcome(of: transfer.reply(ccurl_result(message))))
+            end(transfer, transfer.outcome(ccurl_result(message)))
             any = true
         }
         return any
@@ -89,6 +89,7 @@ final class TransferQueue {
 
     /// Records a pause. An answer that names a time applies to the server, so it holds for every request that has not been sent.
     private func note(_ outcome: Outcome) {
+        if case .mixed(let rest, _) = outcome { return note(rest) }
         guard case .retry(let code, let message, let milliseconds?) = outcome else { return }
         assert(milliseconds <= RetryAfter.most, "a server pauses the provider for longer than it may")
         let until = clock.now() + .milliseconds(milliseconds)

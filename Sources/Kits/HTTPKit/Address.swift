@@ -2,21 +2,21 @@
 // the origin is shown to people.
 
 internal import CCurl
-internal import PluginKit
+public import PluginKit
 
-struct Address: Sendable {
+public struct Address: Sendable {
     /// The whole URL of the requests.
-    let text: String
+    public let text: String
     /// The scheme, the host, and the port if it is not the default of the scheme.
-    let origin: String
-    let isSecure: Bool
-    let hasUser: Bool
-    let hasFragment: Bool
+    public let origin: String
+    public let isSecure: Bool
+    public let hasUser: Bool
+    public let hasFragment: Bool
     /// The text after the question mark. It often contains keys.
-    let query: String
+    public let query: String
 
     /// Parses a URL. `name` is its setting, for the text of a fault.
-    init(_ text: String, setting name: String) throws(SettingsFault) {
+    public init(_ text: String, setting name: String) throws(SettingsFault) {
         // libcurl would stop at a zero byte, and the rest would not be checked.
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
             throw SettingsFault("\(name) holds a space or a control character; such bytes are written as %20 and the like")

@@ -1,21 +1,27 @@
 // A server on loopback with a behavior that the test defines, correct or faulty. It uses plain sockets and one thread per connection.
 
-import Glibc
-import PluginKit
+internal import Glibc
+internal import PluginKit
 
-struct Request: Sendable {
-    var line: String
+public struct Request: Sendable {
+    public var line: String
     /// The headers, with names in lower case.
-    var headers: [String: String]
-    var body: [UInt8]
-    var text: String { String(decoding: body, as: UTF8.self) }
+    public var headers: [String: String]
+    public var body: [UInt8]
+    public var text: String { String(decoding: body, as: UTF8.self) }
+
+    public init(line: String, headers: [String: String], body: [UInt8]) {
+        self.line = line
+        self.headers = headers
+        self.body = body
+    }
 }
 
-final class Server: Sendable {
-    final class Connection: Sendable {
+public final class Server: Sendable {
+    public final class Connection: Sendable {
         /// The number of the connection, counted from 1 in the order of arrival.
-        let number: Int
-        let socket: Int32
+        public let number: Int
+        public let socket: Int32
         private let pending = Monitor<[UInt8]>([])
 
         fileprivate init(number: Int, socket: Int32) {
@@ -24,14 +30,14 @@ final class Server: Sendable {
         }
 
         /// Reads the next whole request. Returns nil if the client has left.
-        func request() -> Request? {
+        public func request() -> Request? {
             guard var request = head(), let body = body(of: request) else { return nil }
             request.body = body
             return request
         }
 
         /// Reads the body after a head. Returns nil if the client has left.
-        func body(of head: Request) -> [UInt8]? {
+        public func body(of head: Request) -> [UInt8]? {
             let size = Int(head.headers["content-length"] ?? "0") ?? 0
             while pending.withLock({ $0.count }) < size { if !fill() { return nil } }
             return pending.withLock { bytes in
@@ -41,7 +47,7 @@ final class Server: Sendable {
         }
 
         /// Reads the head of the next request, and leaves its body unread. Returns nil if the client has left.
-        func head() -> Request? {
+        public func head() -> Request? {
             let end = Array("\r\n\r\n".utf8)
             while true {
                 let head: [UInt8]? = pending.withLock { bytes in
@@ -73,7 +79,7 @@ final class Server: Sendable {
 
         /// Sends text. Returns false if the client has left.
         @discardableResult
-        func send(_ text: String) -> Bool {
+        public func send(_ text: String) -> Bool {
             var bytes = Array(text.utf8)[...]
             while !bytes.isEmpty {
                 let count = bytes.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
@@ -83,26 +89,26 @@ final class Server: Sendable {
             return true
         }
 
-        func answer(_ status: String, _ body: String = "", headers: String = "") {
+        public func answer(_ status: String, _ body: String = "", headers: String = "") {
             send("HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(headers)\r\n\(body)")
         }
 
         /// Waits until the client leaves, or the time is up, and discards what it sends. Returns false if the client has left.
         @discardableResult
-        func linger(milliseconds: Int32 = -1) -> Bool {
+        public func linger(milliseconds: Int32 = -1) -> Bool {
             var entry = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
             while poll(&entry, 1, milliseconds) > 0 { if !fill() { return false } }
             return true
         }
 
         /// Reads nothing more until either side ends the connection.
-        func stall() {
+        public func stall() {
             var entry = pollfd(fd: socket, events: 0, revents: 0)
             while poll(&entry, 1, -1) < 0, errno == EINTR {}
         }
 
         /// Makes the connection end with a reset.
-        func reset() {
+        public func reset() {
             var option = Linger(on: 1, seconds: 0)
             setsockopt(socket, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<Linger>.size))
         }
@@ -121,17 +127,17 @@ final class Server: Sendable {
         var isClosed = false
     }
 
-    let port: Int
+    public let port: Int
     private let listener: Int32
     private let state = Monitor(State())
 
-    var url: String { "http://127.0.0.1:\(port)/in" }
-    var requests: [Request] { state.withLock { $0.requests } }
-    var connections: Int { state.withLock { $0.connections } }
+    public var url: String { "http://127.0.0.1:\(port)/in" }
+    public var requests: [Request] { state.withLock { $0.requests } }
+    public var connections: Int { state.withLock { $0.connections } }
 
     /// Starts the server. `serve` owns the connection until it returns; then the connection is closed. `receiveBuffer` is the approximate
     /// number of bytes that the system accepts before the server reads them.
-    init(receiveBuffer: Int32? = nil, _ serve: @escaping @Sendable (Server, Connection) -> Void) {
+    public init(receiveBuffer: Int32? = nil, _ serve: @escaping @Sendable (Server, Connection) -> Void) {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -155,7 +161,7 @@ final class Server: Sendable {
     }
 
     /// Makes a server that answers the requests in order and keeps connections.
-    static func answering(_ answer: @escaping @Sendable (Request, Connection) -> Void) -> Server {
+    public static func answering(_ answer: @escaping @Sendable (Request, Connection) -> Void) -> Server {
         Server { server, connection in
             while let request = connection.request() {
                 server.note(request)
@@ -164,17 +170,17 @@ final class Server: Sendable {
         }
     }
 
-    static func answering(_ status: String, _ body: String = "", headers: String = "") -> Server {
+    public static func answering(_ status: String, _ body: String = "", headers: String = "") -> Server {
         answering { _, connection in connection.answer(status, body, headers: headers) }
     }
 
-    func note(_ request: Request) {
+    public func note(_ request: Request) {
         state.withLock { $0.requests.append(request) }
         state.wake()
     }
 
     /// Waits until `count` requests have arrived.
-    func wait(requests count: Int) { state.wait(while: { $0.requests.count < count }) }
+    public func wait(requests count: Int) { state.wait(while: { $0.requests.count < count }) }
 
     private func accept(_ serve: @escaping @Sendable (Server, Connection) -> Void) {
         while true {
@@ -210,10 +216,10 @@ final class Server: Sendable {
     }
 
     /// Stops accepting connections.
-    func refuse() { shutdown(listener, Int32(SHUT_RDWR)) }
+    public func refuse() { shutdown(listener, Int32(SHUT_RDWR)) }
 
     /// Ends all connections and threads.
-    func close() {
+    public func close() {
         state.withLock { state in
             guard !state.isClosed else { return }
             state.isClosed = true
@@ -226,7 +232,7 @@ final class Server: Sendable {
 }
 
 /// Returns a port on which no program listens.
-func closedPort() -> Int {
+public func closedPort() -> Int {
     let server = Server { _, _ in }
     server.close()
     return server.port

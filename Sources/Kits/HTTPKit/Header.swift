@@ -1,13 +1,13 @@
-// The headers of every request, checked when the instance is made. A header that could end a line, or that the user may not set, is
-// refused. No byte of an event becomes part of a header. All values are treated as secrets.
+// A header of every request, checked when the instance is made. A header that could end a line, or that the user may not set, is refused.
+// No byte of an event becomes part of a header.
 
-internal import PluginKit
+public import PluginKit
 
-struct Header: Sendable {
-    let name: String
-    let value: String
+public struct Header: Sendable {
+    public let name: String
+    public let value: String
 
-    init(_ name: String, _ value: String) {
+    public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
     }
@@ -18,7 +18,7 @@ struct Header: Sendable {
         return value.isEmpty ? "\(name);" : "\(name): \(value)"
     }
 
-    func isNamed(_ other: String) -> Bool { name.lowercased() == other.lowercased() }
+    public func isNamed(_ other: String) -> Bool { name.lowercased() == other.lowercased() }
 
     /// The headers that the user may not set, each with the reason or the alternative.
     private static let refused: [String: String] = [
@@ -31,7 +31,7 @@ struct Header: Sendable {
     ]
 
     /// Parses the user's headers. A fault names the header but never contains its value.
-    static func read(_ settings: Settings) throws(SettingsFault) -> [Header] {
+    public static func read(_ settings: Settings) throws(SettingsFault) -> [Header] {
         var headers: [Header] = []
         for name in settings.names {
             let place = "headers." + printable(name)

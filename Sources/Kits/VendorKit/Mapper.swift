@@ -1,0 +1,75 @@
+// Makes the requests of a batch: reads each event, lets the vendor map it, joins the wire events to bodies, and compresses them. Its memory
+// is reused from one batch to the next.
+
+internal import Events
+internal import HTTPKit
+package import PluginKit
+
+package final class Mapper<V: Vendor> {
+    private let vendor: V
+    private let endpoints: [Endpoint]
+    private let clock: Clock
+    private let compressor: (any BodyCompressor)?
+    private var reader: EventReader
+    private var wire: WireEvents
+    private var plain = ByteBuffer()
+
+    /// Makes the mapper of an instance, for tests and measurements of a vendor.
+    package convenience init(settings: Settings, host: Host, clock: Clock) throws {
+        var setup = Setup(settings, host)
+        let vendor = try V(&setup)
+        try self.init(vendor, setup, settings.get("compression") ?? .none, clock)
+    }
+
+    init(_ vendor: V, _ setup: Setup, _ compression: Compression, _ clock: Clock) throws(SettingsFault) {
+        self.vendor = vendor
+        self.clock = clock
+        endpoints = setup.endpoints
+        compressor = try compression.compressor()
+        let shape = EventShape(setup.paths)
+        reader = EventReader(shape)
+        wire = WireEvents(shape, setup.endpoints)
+    }
+
+    /// Returns the requests, or nil if there is no memory for the compression.
+    package func requests(_ lines: Lines, arrivals: UnsafeBufferPointer<Int64>) -> VendorRequests<V>? {
+        map(lines, arrivals)
+        let bodies = Bodies(wire, endpoints).bodies
+        let requests = VendorRequests(vendor, events: lines.count, refused: wire.refused)
+        if compressor == nil {
+            plain.removeAll()
+            for body in bodies {
+                Bodies.write(body, of: wire, endpoints[body.endpoint.index].envelope, into: &plain)
+                requests.add(body, of: wire, end: plain.count)
+            }
+            requests.own(plain.bytes)
+            return requests
+        }
+        var packed: [UInt8] = []
+        for body in bodies {
+            plain.removeAll()
+            Bodies.write(body, of: wire, endpoints[body.endpoint.index].envelope, into: &plain)
+            guard compressor?.append(plain.bytes, to: &packed) ?? false else { return nil }
+            requests.add(body, of: wire, end: packed.count)
+        }
+        packed.withUnsafeBytes { requests.own($0) }
+        return requests
+    }
+
+    /// Maps every event of the batch into `wire`.
+    private func map(_ lines: Lines, _ arrivals: UnsafeBufferPointer<Int64>) {
+        let now = clock.wall()
+        wire.beginBatch()
+        reader.begin(lines)
+        for index in 0..<lines.count {
+            wire.beginEvent(index)
+            if let event = reader.event(index, arrival: arrivals[index], now: now) {
+                if event.kind != .other { wire.take(event.type) }
+                vendor.map(event, to: &wire)
+            } else {
+                wire.refuse("the event cannot be read: \(reader.fault)")
+            }
+            wire.endEvent()
+        }
+    }
+}

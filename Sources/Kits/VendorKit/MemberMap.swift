@@ -1,0 +1,44 @@
+// A table of members and the names that a vendor has for them, such as context.os.name and $os. It is also the source of the rows of the
+// mapping that the module describes.
+
+/// Where a member goes: for the page of the provider, and for people who compare vendors.
+public struct MappingRow: Sendable {
+    public let from: String
+    public let to: String
+    public let note: String
+
+    public init(_ from: String, _ to: String, note: String = "") {
+        self.from = from
+        self.to = to
+        self.note = note
+    }
+}
+
+/// The table as a vendor writes it: from the path of a member to the name at the vendor. If two members have the same name there, the first
+/// one that is present is written, and the others are left to `rest`.
+public typealias MemberTable = KeyValuePairs<StaticString, StaticString>
+
+/// A table whose members the reader notes.
+public struct MemberMap: Sendable {
+    struct Row: Sendable {
+        let member: Member
+        let name: StaticString
+        /// The vendor's own name in the object into which the member goes. If the event has it, the event's own value stays.
+        let own: Member?
+        /// The number of the first row with the same name.
+        let first: Int
+    }
+    let rows: [Row]
+}
+
+extension WireEvents {
+    /// Writes every member of the table that is present into the object that is open, as it is written in the event.
+    public mutating func members(_ map: MemberMap, of event: CanonicalEvent) {
+        var last = -1
+        for row in map.rows where row.first != last {
+            guard let value = event[row.member], !isTaken(value.slot), row.own.flatMap({ event[$0] }) == nil else { continue }
+            member(row.name, value)
+            last = row.first
+        }
+    }
+}

@@ -1,0 +1,86 @@
+// What a vendor's `init` gets: its settings, and the functions by which it declares what it needs.
+
+internal import Events
+public import PluginKit
+
+public struct Setup {
+    public let settings: Settings
+    /// The router, for log lines.
+    public let host: Host
+    /// What the operator is told to correct if the vendor refuses the credentials, such as "correct key".
+    public var credentialsRemedy = "correct the credentials"
+
+    private(set) var endpoints: [Endpoint] = []
+    private(set) var paths: [Path] = []
+    private(set) var secrets: [String] = []
+    /// The setting `url`.
+    private let url: String?
+
+    init(_ settings: Settings, _ host: Host) {
+        self.settings = settings
+        self.host = host
+        url = settings.get("url")
+    }
+
+    /// Returns a setting that is a secret. It is never shown, even if the vendor's server repeats it.
+    public mutating func secret(_ name: String) throws(SettingsFault) -> String {
+        let value: String = try settings.require(name)
+        guard !value.isEmpty, value.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
+            throw SettingsFault("\(name) is empty, or holds a space or a character that is not ASCII")
+        }
+        secrets.append(value)
+        return value
+    }
+
+    /// Returns a duration of the settings in nanoseconds, or nil if it is not set.
+    public func duration(_ name: String) -> Int64? {
+        guard let milliseconds = settings.get(name, as: Int.self) else { return nil }
+        let (nanoseconds, isTooLong) = Int64(milliseconds).multipliedReportingOverflow(by: 1_000_000)
+        return isTooLong ? .max : nanoseconds
+    }
+
+    /// Keeps a text from being shown, such as the encoded form of a secret.
+    public mutating func hide(_ text: String) { secrets.append(text) }
+
+    /// Declares an endpoint.
+    public mutating func endpoint(_ endpoint: Endpoint) -> Endpoint.ID {
+        var endpoint = endpoint
+        if let url {
+            endpoint.base = url
+            while endpoint.base.hasSuffix("/") { endpoint.base.removeLast() }
+        }
+        endpoints.append(endpoint)
+        return Endpoint.ID(index: endpoints.count - 1)
+    }
+
+    /// Names a member that `map` reads, such as "context.ip". A path that is not one is a mistake in the vendor's code.
+    public mutating func member(_ path: String) -> Member {
+        Member(index: add(Setup.path(path)))
+    }
+
+    /// Names the members of a table. If `object` is given, it is the path of an object of the event that is copied as a whole: a name that
+    /// it has already is not written again, and the member is left to `rest`.
+    public mutating func members(_ table: MemberTable, into object: String? = nil) -> MemberMap {
+        let container = object.map(Setup.path)?.keys ?? []
+        var names: [String] = []
+        let rows = table.map { path, name in
+            let text = "\(name)"
+            let first = names.firstIndex(of: text) ?? names.count
+            names.append(text)
+            let own: Member? = object == nil ? nil : Member(index: add(Path(keys: container + [text])))
+            return MemberMap.Row(member: member("\(path)"), name: name, own: own, first: first)
+        }
+        return MemberMap(rows: rows)
+    }
+
+    private static func path(_ text: String) -> Path {
+        guard let path = try? Path(parsing: text) else { preconditionFailure("'\(text)' is not a path") }
+        return path
+    }
+
+    private mutating func add(_ path: Path) -> Int {
+        if let index = paths.firstIndex(of: path) { return index }
+        paths.append(path)
+        return paths.count - 1
+    }
+}

@@ -1,0 +1,92 @@
+// The requests of one delivery to a vendor, and what their answers mean for the events of the batch. An event is delivered only if all of
+// its wire events are. If any of them is to be sent again, the event is sent again as a whole, with the same ids.
+
+package import HTTPKit
+package import PluginKit
+
+package final class VendorRequests<V: Vendor>: Requests, @unchecked Sendable {
+    fileprivate struct Part {
+        let endpoint: Endpoint.ID
+        /// The event of the batch of each wire event.
+        let events: [Int32]
+        let end: Int
+    }
+
+    private let vendor: V
+    package let refused: [(event: Int, reason: String)]
+    private let eventCount: Int
+    private var parts: [Part] = []
+    private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+
+    init(_ vendor: V, events: Int, refused: [(event: Int, reason: String)]) {
+        self.vendor = vendor
+        self.refused = refused
+        eventCount = events
+    }
+
+    deinit { memory.deallocate() }
+
+    // MARK: - Making
+
+    /// Adds a request. `end` is where its body ends in the bytes that `own` copies.
+    func add(_ body: Body, of wire: borrowing WireEvents, end: Int) {
+        parts.append(Part(endpoint: body.endpoint, events: body.events.map { wire.events[Int($0)].event }, end: end))
+    }
+
+    /// Copies the bodies.
+    func own(_ bodies: UnsafeRawBufferPointer) {
+        assert(memory.count == 0 && parts.last?.end ?? 0 == bodies.count, "the bodies do not cover their bytes")
+        memory = .allocate(byteCount: bodies.count, alignment: 1)
+        memory.copyMemory(from: bodies)
+    }
+
+    // MARK: - Requests
+
+    package var count: Int { parts.count }
+
+    package func target(of index: Int) -> Int { parts[index].endpoint.index }
+
+    package func body(_ index: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[(index == 0 ? 0 : parts[index - 1].end)..<parts[index].end])
+    }
+
+    package func outcome(of reply: Reply, to index: Int, standard: Outcome) -> Outcome {
+        let part = parts[index]
+        switch vendor.judge(reply, to: SentRequest(endpoint: part.endpoint, count: part.events.count)) {
+        case .standard: return standard
+        case .whole(let outcome): return outcome
+        case .each(let outcome):
+            guard case .rejected = outcome else { return outcome }
+            return .mixed(rest: .delivered, events: part.events.indices.map { ($0, outcome) })
+        case .mixed(let rest, let events):
+            // An answer is foreign: an index that it does not have is ignored.
+            return .mixed(rest: rest, events: events.filter { part.events.indices.contains($0.index) })
+        }
+    }
+
+    package func outcome(of requests: [Outcome?], rest: Outcome?) -> Outcome {
+        if refused.isEmpty, requests.allSatisfy({ if case .delivered? = $0 { true } else { false } }) { return .delivered }
+        var fates = Fates(events: eventCount)
+        for (event, reason) in refused { fates.add(.rejected(reason), to: event, isShared: false, isWhole: false) }
+        for (part, outcome) in zip(parts, requests) {
+            let isShared = part.hasSeveralEvents
+            // Without an outcome the request has not begun.
+            switch outcome ?? rest ?? .retry("the request was not sent") {
+            case .mixed(let others, let events):
+                var single: [Int: Outcome] = [:]
+                for (index, outcome) in events { single[index] = outcome }
+                for (index, event) in part.events.enumerated() {
+                    let own = single[index]
+                    fates.add(own ?? others, to: Int(event), isShared: own == nil && isShared, isWhole: own == nil)
+                }
+            case let outcome:
+                for event in part.events { fates.add(outcome, to: Int(event), isShared: isShared, isWhole: true) }
+            }
+        }
+        return fates.outcome(pause: rest.flatMap { $0.pause == nil ? nil : $0 })
+    }
+}
+
+extension VendorRequests.Part {
+    fileprivate var hasSeveralEvents: Bool { events.contains { $0 != events[0] } }
+}

@@ -1,0 +1,40 @@
+// A vendor's provider with a server that a test scripts: events in, requests and outcomes out.
+
+@_exported public import HTTPSupport
+internal import PluginKit
+public import VendorKit
+
+public final class Exchange: Sendable {
+    public let server: Server
+    public let instance: Instance
+
+    /// Starts a server, and makes an instance that posts to it. `settings` are members of an object, without its braces.
+    public init<V: Vendor>(
+        _ vendor: V.Type, _ settings: String, _ answer: @escaping @Sendable (Request, Server.Connection) -> Void
+    ) throws {
+        server = Server.answering(answer)
+        instance = try Exchange.instance(vendor, settings, url: server.url)
+    }
+
+    /// Starts a server that always answers the same.
+    public convenience init<V: Vendor>(
+        _ vendor: V.Type, _ settings: String, status: String = "200 OK", body: String = "{}", headers: String = ""
+    ) throws {
+        try self.init(vendor, settings) { _, connection in connection.answer(status, body, headers: headers) }
+    }
+
+    /// Makes an instance with long time limits, since under a sanitizer an answer can take very long.
+    public static func instance<V: Vendor>(_ vendor: V.Type, _ settings: String, url: String) throws -> Instance {
+        try Instance(
+            of: export(VendorProvider<V>.self),
+            "{\"url\":\"\(url)\",\"timeout\":{\"connect\":600000,\"total\":600000}\(settings.isEmpty ? "" : ",")\(settings)}")
+    }
+
+    public func deliver(_ events: [String], arrivals: [Int64]? = nil) -> Ending { instance.deliver(events, arrivals: arrivals) }
+
+    /// Ends the instance and the server.
+    public func close() {
+        instance.close()
+        server.close()
+    }
+}
