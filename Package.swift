@@ -149,7 +149,7 @@ let package = Package(
         module(
             "Generations", in: "Flow",
             [
-                "Workers", "Ingest", "Delivery", "Queueing", "Judging", "Admission", "ConsentGate", "Plans", "Platform",
+                "Shaping", "Workers", "Ingest", "Delivery", "Queueing", "Judging", "Admission", "ConsentGate", "Plans", "Platform",
             ]),
         // Explains the verdict of each route for an event.
         module(
@@ -162,10 +162,12 @@ let package = Package(
         module(
             "Replaying", in: "Inspect",
             [
-                "Workers", "Delivery", "Queueing", "Judging", "DeadLetterStore", "Ledger", "Admission", "ConsentGate", "Plans",
+                "Shaping", "Workers", "Delivery", "Queueing", "Judging", "DeadLetterStore", "Ledger", "Admission", "ConsentGate", "Plans",
                 "Expressions",
                 "Events", "Platform",
             ]),
+        // The filter and the transform of a provider, which are carried out when a lane hands over.
+        module("Shaping", in: "Flow", ["Delivery", "Queueing", "Judging", "Admission", "Platform"]),
         module("Control", in: "Inspect", ["Platform"]),
         module("Sending", in: "Inspect", ["Platform", "CPlatform", "CJansson", "CCurlLoaded"]),
         // The workers, which scan and judge blocks of lines.
@@ -311,6 +313,14 @@ let package = Package(
             "DeliveryTests",
             [
                 "Delivery", "Queueing", "Spool", "Database", "TestSupport", "Admission", "ConsentGate", "Judging", "Plans", "Events",
+                "Platform",
+            ]),
+        tests(
+            "ShapingTests",
+            [
+                "Models", "Seeded", "Shaping", "Delivery", "Queueing", "Judging", "Admission", "Plans", "Editing", "Redaction",
+                "Expressions",
+                "Events",
                 "Platform",
             ]),
         tests("ListenerTests", ["Listener", "Ingest", "TestSupport", "Plans", "Dialects", "Events", "Platform"]),

@@ -27,6 +27,8 @@ NAMED = {
 }
 # Parts with a section of their own.
 SECTIONS = {"delivery": "delivery of a provider"}
+# Parts that are described elsewhere, and not repeated.
+ELSEWHERE = {"handOverTransform": "list of operations, as `routes[].transform`"}
 
 
 def main():
@@ -66,7 +68,7 @@ def main():
 
 def is_common(key):
     """True for the keys that every provider has."""
-    return key in ("plugin", "delivery") or key.split(".")[0] == "isolate"
+    return key in ("plugin", "delivery") or key.split(".")[0] in ("isolate", "filter", "transform")
 
 
 def section(part, name, parts, is_required):
@@ -92,6 +94,8 @@ def section(part, name, parts, is_required):
             "plugin": ("name", "required", "The module."),
             "delivery": (None, None, "How its lane delivers."),
             "isolate": (None, "`false`", "Whether the module runs in a process of its own, and the limits of that process."),
+            "filter": (None, None, "Which of its events the module gets, decided when they are handed over."),
+            "transform": (None, None, "Changes to each event when it is handed over, in this order."),
         }
         common = []
         for key, kind, fallback, text in found:
@@ -138,7 +142,7 @@ def rows(part, path, parts):
 def inside(part, path, parts):
     """The objects with members that a part consists of, each with its path."""
     name = ref(part)
-    if name in SECTIONS or (name or "").startswith("provider"):
+    if name in SECTIONS or name in ELSEWHERE or (name or "").startswith("provider"):
         return
     if name and name not in NAMED:
         part = parts[name]
@@ -183,6 +187,8 @@ def type_of(part, parts):
     name = ref(part)
     if name in NAMED and name != "text":
         return NAMED[name]
+    if name in ELSEWHERE:
+        return ELSEWHERE[name], None
     if name and name not in NAMED:
         return (f"object, see [{name}](#{name})" if name in SECTIONS else "object"), None
     if "const" in part:

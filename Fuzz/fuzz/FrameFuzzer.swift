@@ -113,7 +113,7 @@ struct FrameFuzzer: Fuzzer {
 
     private func words(_ outcome: Outcome) -> String? {
         switch outcome {
-        case .delivered: nil
+        case .delivered, .filtered, .untried: nil
         case .rejected(let answer), .retry(let answer, _), .unknown(let answer), .fault(let answer), .closed(let answer): answer.message
         }
     }

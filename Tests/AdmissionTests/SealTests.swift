@@ -88,6 +88,7 @@ struct SealTests {
                     + "level: { $0 }) }",
                 "error:"
             ),
+            ("func forge(_ parcel: inout Parcel, _ batch: Batch) { parcel.append(copyOf: 0, of: batch, lineOf: 3) }", "error:"),
             ("func forge(_ bytes: UnsafeRawBufferPointer) { _ = BatchIndex(bytes, count: 1, route: { $0 }, level: { $0 }) }", "error:"),
         ])
     func forged(code: String, complaint: String) throws {

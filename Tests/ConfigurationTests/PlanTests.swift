@@ -33,6 +33,20 @@ struct PlanTests {
         #expect(delivery.immediate.isEmpty && !delivery.ordered)
     }
 
+    @Test("a provider has the filter and the transform that are written, and its lane leaves the module's limit to them")
+    func shape() throws {
+        let plan = try read(
+            #"{"keys":{"ids":"0123456789abcdef"},"providers":{"out":{"plugin":"probe","filter":{"events":"a*","match":{"m":1},"not":{"events":["ab"]},"#
+                + #""where":"n > 1"},"transform":[{"drop":["x"]},{"hash":{"fields":["u"],"key":"ids"}}]},"plain":{"plugin":"probe"}},"#
+                + #""routes":[{"to":["out","plain"]}]}"#)
+        let shape = plan.providers[0].shape
+        #expect(shape.events.map(\.pattern) == ["a*"] && shape.match.map(\.path.description) == ["m"])
+        #expect(shape.not.events.map(\.pattern) == ["ab"] && shape.condition?.text == "n > 1" && shape.transforms.count == 2)
+        #expect(shape.isFiltering && !shape.isEmpty && plan.providers[1].shape.isEmpty)
+        #expect(plan.providers.map(\.delivery.batch.largest) == [50_000, 50_000])
+        #expect(plan.providers.map(\.laneDelivery.batch.largest) == [nil, 50_000])
+    }
+
     @Test("the map of consent keeps its order, and has no basis if none is given")
     func consentMap() throws {
         let map =

@@ -24,7 +24,7 @@ struct SchemaTests {
         #expect(root["$schema"]?.text?.value == "https://json-schema.org/draft/2020-12/schema")
         let definitions = try #require(root["$defs"])
         let console = definitions["provider-console"]?["properties"]
-        #expect(console?.entries?.map(\.key.name) == ["plugin", "delivery", "isolate", "format", "stream"])
+        #expect(console?.entries?.map(\.key.name) == ["plugin", "delivery", "isolate", "filter", "transform", "format", "stream"])
         let named = definitions["provider"]?["properties"]?["plugin"]?["anyOf"]?.items?.first?["enum"]?.items
         #expect(named?.compactMap(\.text?.value) == ["noop", "file", "console", "probe"])
     }
@@ -180,6 +180,13 @@ enum Good {
         file(
             provider: #""plugin":"file","path":"${env:OUT}","mode":"${env:MODE}","sync":"${env:SYNC}","rotate":{"bytes":"${env:MEMORY}"}"#),
         file(provider: #""plugin":"console","delivery":{"batch":{"bytes":"${env:MEMORY}"},"queue":{"full":"${env:FULL}"}}"#),
+        file(
+            provider:
+                #""plugin":"console","filter":{"events":["a*"],"match":{"a":[1,"x"]},"not":{"events":"b"},"where":"now > timestamp(at)"}"#),
+        file(
+            provider:
+                #""plugin":"file","path":"x","transform":[{"drop":["a"]},{"set":{"b":{"cel":"this.source"}}}],"filter":{"where":"n > 1"}"#),
+        file(provider: #""plugin":"console","transform":[]"#),
         file(#""keys":{"ids":"${env:SECRET}","words":"schlüssel-für-alle"}"#),
         file(#""keys":{"short":"ééééééé€"}"#),
         file(#""keys":{}"#, route: #""transform":[]"#),

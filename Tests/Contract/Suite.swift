@@ -197,6 +197,7 @@ final class Suite {
     private func words(_ outcome: Outcome) -> String {
         switch outcome {
         case .delivered: "delivered"
+        case .filtered, .untried: "not handed over"
         case .rejected(let answer), .retry(let answer, _), .unknown(let answer), .fault(let answer), .closed(let answer): answer.message
         }
     }
@@ -210,6 +211,7 @@ final class Suite {
     private func kind(of outcome: Outcome) -> String {
         switch outcome {
         case .delivered: "delivered"
+        case .filtered, .untried: "not handed over"
         case .rejected: "rejected"
         case .retry: "retry"
         case .unknown: "unknown"

@@ -86,8 +86,8 @@ struct OperationTests {
         #expect(
             Set(lane.keys) == [
                 "provider", "phase", "durable", "events", "memory_bytes", "disk_bytes", "oldest", "oldest_age_s", "rate_per_s", "in_flight",
-                "breaker", "paused_s", "failed_attempts", "last_error", "store_fault", "taken", "resumed", "delivered", "rejected",
-                "expired",
+                "breaker", "paused_s", "failed_attempts", "last_error", "store_fault", "taken", "resumed", "delivered", "filtered",
+                "rejected", "expired",
                 "dropped",
                 "unknown", "undelivered", "damaged", "withdrawn", "aged", "retries",
             ])

@@ -48,8 +48,10 @@ public final class GenerationFactory: Sendable {
         state = Monitor(State(random: RandomSource(seed: seed)))
     }
 
-    public func destination(_ provider: ProviderPlan, _ outlet: Outlet) -> Destination {
-        let slot = ProviderSlot(outlet.provider, clock: clock)
+    /// Makes the lane of the provider with this index.
+    public func destination(_ index: Int, of plan: Plan, _ outlet: Outlet) -> Destination {
+        let provider = plan.providers[index]
+        let slot = ProviderSlot(outlet.provider, shape: Shape(provider, of: plan), clock: clock)
         let (index, seed) = state.withLock { state in
             defer { state.destinations += 1 }
             return (state.destinations, state.random.next())

@@ -1,26 +1,32 @@
 // The place of a provider in its lane, where another provider can take over while the lane continues. Before it calls the new provider, it
 // waits until the old one has ended what is under way, flushes it and closes it. It does not wait longer than the grace period. An old
-// provider that reports late that its destination is gone does not end the lane.
+// provider that reports late that its destination is gone does not end the lane. Each provider has its own shape: no batch reaches a provider
+// in the shape of another.
 
 public import Admission
 public import Delivery
+public import Judging
 public import Platform
 public import Queueing
+internal import Shaping
 
 public final class ProviderSlot: Provider {
     private struct State {
-        var current: any Provider
+        var current: ShapedProvider
         /// The number of the current provider, counted from 0.
         var number = 0
         /// The provider that takes over next, and the latest time at which it does.
-        var next: (provider: any Provider, by: Instant)?
+        var next: (provider: ShapedProvider, by: Instant)?
         /// The number of calls that have not returned and of deliveries without an answer, by provider number.
         var underWay: [Int: Int] = [:]
+        /// The errors of the transforms of the providers before this one.
+        var earlierErrors = 0
         var handler: (@Sendable (Answer) -> Void)?
         var isClosed = false
 
         mutating func promote() {
             guard let next else { return }
+            earlierErrors += current.transformErrors
             current = next.provider
             number += 1
             assert(underWay.keys.allSatisfy { $0 < number }, "a call reached a provider before its turn")
@@ -31,8 +37,9 @@ public final class ProviderSlot: Provider {
     private let state: Monitor<State>
     private let clock: Clock
 
-    public init(_ provider: any Provider, clock: Clock) {
-        state = Monitor(State(current: provider))
+    /// `shape` is nil if the provider gets the events as they wait.
+    public init(_ provider: any Provider, shape: Shape? = nil, clock: Clock) {
+        state = Monitor(State(current: ShapedProvider(provider, shape)))
         self.clock = clock
     }
 
@@ -73,10 +80,17 @@ public final class ProviderSlot: Provider {
         for provider in all { provider.close() }
     }
 
+    /// The number of times that an expression of the provider's transform had no value.
+    public var transformErrors: Int { state.withLock { $0.earlierErrors + $0.current.transformErrors } }
+
     // MARK: - Taking over
 
+    /// Makes the provider, or the one that will take over, shape events in another way from its next batch on.
+    public func adopt(_ shape: Shape?) { state.withLock { $0.next?.provider ?? $0.current }.adopt(shape) }
+
     /// Makes another provider take over, and returns at once.
-    public func change(to provider: any Provider, within grace: Duration) {
+    public func change(to provider: any Provider, shape: Shape? = nil, within grace: Duration) {
+        let provider = ShapedProvider(provider, shape)
         let deadline = clock.now() + grace
         let (old, number, replaced, isClosed) = state.withLock { state in
             defer { if !state.isClosed { state.next = (provider, state.next?.by ?? deadline) } }

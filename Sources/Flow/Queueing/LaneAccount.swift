@@ -1,11 +1,13 @@
 // Counts the fates of all events that a lane took, by route. The account balances at any moment:
-// taken + resumed = delivered + rejected + expired + dropped + unknown + undelivered + damaged + withdrawn + aged + waiting.
+// taken + resumed = delivered + filtered + rejected + expired + dropped + unknown + undelivered + damaged + withdrawn + aged + waiting.
 // Events that wait when the run ends wait on disk for the next run.
 
 public struct LaneAccount: Sendable, Equatable {
     /// The fate of an event. The raw values are the words that accounts and metrics use.
     public enum Fate: String, Sendable, CaseIterable {
         case delivered
+        /// The provider's own filter left it out at the hand-over, or its transform withheld it.
+        case filtered
         /// The provider refused it for good. It is in the dead-letter file.
         case rejected
         /// It was tried for as long as `retry.for` allows and not delivered. It is in the dead-letter file.
@@ -30,6 +32,8 @@ public struct LaneAccount: Sendable, Equatable {
     /// The number of events that an earlier run left on disk, by route.
     public private(set) var resumed: [Int]
     private var settled: [[Int]]
+    /// The number of filtered events by reason. Their sum is the fate `filtered`.
+    public private(set) var exclusions: [Exclusion: Int] = [:]
     /// The number of events that were given up and could not be kept anywhere.
     public var lost = 0
     /// The number of undelivered or unknown events that are in no dead-letter file, because the provider closed the lane.
@@ -81,6 +85,8 @@ public struct LaneAccount: Sendable, Equatable {
         settled[LaneAccount.index(fate)][Int(route)] += count
         assert(waiting(route: Int(route)) >= 0, "more events of a route have a fate than came in")
     }
+
+    mutating func exclude(_ count: Int, for reason: Exclusion) { exclusions[reason, default: 0] += count }
 
     /// Adds routes that the plan did not have: those of an earlier run, or of a later plan.
     private mutating func addRoutes(upTo route: UInt16) {

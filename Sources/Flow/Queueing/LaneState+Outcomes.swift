@@ -21,7 +21,7 @@ extension LaneState {
         var effects: [Effect] = []
         if outcome.events.isEmpty {
             apply(outcome.batch, to: waiting, answers[waiting.batch], answers, at: now, &effects)
-            if outcome.batch.isSettled { noteSuccess(&effects) }
+            if outcome.batch.showsHealth { noteSuccess(&effects) }
         } else {
             applyEach(outcome, to: waiting, answers, at: now, &effects)
         }
@@ -63,7 +63,9 @@ extension LaneState {
             }
         }
         if case .closed(let answer) = outcome.batch { effects += closeAfterDeliveries(answer, answers) }
-        if groups.allSatisfy(\.outcome.isSettled), outcome.batch.isSettled { noteSuccess(&effects) }
+        // Events that were left out or have to wait say nothing about the provider.
+        let told = groups.map(\.outcome).filter { !$0.isUntouched }
+        if !told.isEmpty, told.allSatisfy(\.showsHealth), outcome.batch.isSettled || outcome.batch == .untried { noteSuccess(&effects) }
     }
 
     // MARK: - What becomes of a batch
@@ -77,13 +79,18 @@ extension LaneState {
             measures.note(waiting.batch, at: now, wall: epoch + now.nanoseconds)
             return settle(waiting, .delivered)
         }
+        if case .filtered(let reason) = outcome {
+            account.exclude(waiting.batch.count, for: reason)
+            return settle(waiting, .filtered)
+        }
         // Events that the provider did not take must not wait again if their subject has refused meanwhile.
         guard let waiting = rest(of: waiting, consent) else {
             if case .closed(let answer) = outcome { effects += closeAfterDeliveries(answer, answers) }
             return
         }
         switch outcome {
-        case .delivered: break
+        case .delivered, .filtered: break
+        case .untried: putBack(waiting, effects: &effects)
         case .rejected(let answer):
             if waiting.batch.count > 1, !isVerdictOnEvents {
                 halve(waiting)
@@ -102,6 +109,21 @@ extension LaneState {
             queue.prepend(waiting)
             effects += closeAfterDeliveries(answer, answers)
         }
+    }
+
+    /// Puts events that were not handed over in front of all that wait.
+    private mutating func putBack(_ waiting: WaitingBatch, effects: inout [Effect]) {
+        if phase == .ended || phase == .stopped, isDurable { return keep(waiting) }
+        if phase == .ended {
+            let answer = health.failure ?? Answer("the lane ended before it was handed over")
+            return bury(waiting, fate: waiting.fate(otherwise: .undelivered), answer: answer, effects: &effects)
+        }
+        var waiting = waiting
+        assert(waiting.attempts > 0, "an event comes back that was not under way")
+        waiting.attempts -= 1
+        if waiting.attempts == 0 { waiting.firstTried = nil }
+        (waiting.notBefore, waiting.due) = (nil, nil)
+        queue.prepend(waiting)
     }
 
     mutating func halve(_ waiting: WaitingBatch) {
@@ -151,13 +173,24 @@ extension LaneState {
 }
 
 extension Outcome {
-    /// True if the provider has finished with the events, whether it took them or not.
+    /// True if the events need not be handed over again, whether the provider took them or not.
     fileprivate var isSettled: Bool {
         switch self {
-        case .delivered, .rejected: true
-        case .retry, .unknown, .fault, .closed: false
+        case .delivered, .filtered, .rejected: true
+        case .untried, .retry, .unknown, .fault, .closed: false
         }
     }
+
+    /// True if the provider did not get the events.
+    fileprivate var isUntouched: Bool {
+        switch self {
+        case .filtered, .untried: true
+        case .delivered, .rejected, .retry, .unknown, .fault, .closed: false
+        }
+    }
+
+    /// True if the provider has finished with the events, so that it works.
+    fileprivate var showsHealth: Bool { isSettled && !isUntouched }
 
     fileprivate var isRejected: Bool { if case .rejected = self { true } else { false } }
     var isClosed: Bool { if case .closed = self { true } else { false } }
@@ -170,7 +203,7 @@ extension Outcome {
     /// The provider's answer. It is nil for a delivery.
     var answer: Answer? {
         switch self {
-        case .delivered: nil
+        case .delivered, .filtered, .untried: nil
         case .rejected(let answer), .retry(let answer, _), .unknown(let answer), .fault(let answer), .closed(let answer): answer
         }
     }

@@ -2,6 +2,10 @@
 
 public enum Outcome: Sendable, Equatable {
     case delivered
+    /// Left out by the configuration of the provider, which did not get it.
+    case filtered(Exclusion)
+    /// Not handed over in this call, since the call had no space for it. It is handed over next, as if it had not been tried.
+    case untried
     /// Refused for good. A refused batch is halved until the bad event is alone in its batch.
     case rejected(Answer)
     /// Not taken now. It is sent again, after the given time if the provider named one. A time for the whole batch pauses the lane: nothing
@@ -13,6 +17,16 @@ public enum Outcome: Sendable, Equatable {
     case fault(Answer)
     /// The destination is gone for good. The lane ends.
     case closed(Answer)
+}
+
+/// Why the configuration of a provider leaves an event out. The raw values are the words that accounts use.
+public enum Exclusion: String, Sendable, CaseIterable {
+    case events, match, not
+    case `where`
+    /// The expression of `where` fails on the event.
+    case whereErrors = "where_errors"
+    /// A step of the transform withholds the event.
+    case withheld
 }
 
 /// The provider's code and message for an outcome.

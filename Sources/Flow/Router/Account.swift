@@ -14,13 +14,17 @@ public struct Account: Sendable {
         public var isClosed: Bool
         /// True if waiting events are on disk for the next run.
         public var isDurable: Bool
+        /// The number of times that an expression of its transform had no value at a hand-over.
+        public var transformErrors = 0
         /// The number of events that each route admitted for this provider.
         var routed: [Int]
 
         /// The number of events that are kept for it on disk.
         public var kept: Int { isDurable ? lane.totalWaiting : 0 }
-        /// The number of events that it did not get and that do not wait for it on disk.
-        public var undelivered: Int { lane.totalTaken + lane.totalResumed - lane.total(.delivered) - kept }
+        /// The number of events that it was to get, did not get, and that do not wait for it on disk.
+        public var undelivered: Int {
+            lane.totalTaken + lane.totalResumed - lane.total(.delivered) - lane.total(.filtered) - kept
+        }
     }
 
     /// The number of lines that were not blank.
@@ -61,7 +65,8 @@ public struct Account: Sendable {
     /// True if the file of held events or the file of dead letters was found damaged.
     public var foundDamage: Bool { held.isDamaged || lettersAreDamaged }
 
-    /// True if every admitted event was delivered to every provider of its route or waits for it on disk, and no destination is gone.
+    /// True if every admitted event was delivered to every provider of its route, was left out by its filter, or waits for it on disk, and
+    /// no destination is gone.
     public var isComplete: Bool { providers.allSatisfy { $0.undelivered == 0 && !$0.isClosed } }
 
     /// True if events were not delivered, unless all destinations are gone because their readers closed them.

@@ -1,11 +1,13 @@
 // Replaces the plan of a running router. The new plan is first compared with the current one. If it changes something that cannot be
 // changed in a running router, the whole plan is refused, so that no change is accepted and ignored. Unchanged providers keep their lane
-// and their instance, changed ones keep their lane and get a new instance, and lanes of removed ones drain. Plans change between blocks.
+// and their instance, changed ones keep their lane and get a new instance, and lanes of removed ones drain. A changed
+// filter or transform of a provider applies to everything that waits, and needs no new instance. Plans change between blocks.
 
 internal import Admission
 public import Delivery
 internal import Generations
 internal import Holding
+internal import Judging
 internal import Ledger
 public import Plans
 internal import Platform
@@ -56,7 +58,9 @@ extension Router {
             let before = old.plan.providers[index]
             if let refusal = refusal(of: provider, after: before) { refusals.append(refusal) }
             if provider.isSameInstance(as: before) {
-                changes.append(.kept(isTuned: !provider.delivery.isSame(as: before.delivery)))
+                // A lane whose events get a shape, or lose it, has other limits.
+                let isReshaped = provider.shape.isEmpty != before.shape.isEmpty
+                changes.append(.kept(isTuned: isReshaped || !provider.delivery.isSame(as: before.delivery)))
             } else {
                 changes.append(.changed)
             }
@@ -137,7 +141,7 @@ extension Router {
         }
         func before(_ name: String) -> Destination { old.destinations[old.plan.providers.firstIndex { $0.name == name }!] }
         let destinations = plan.providers.enumerated().map { index, provider in
-            changes.providers[index] == .added ? lanes.factory.destination(provider, outlets[index]!) : before(provider.name)
+            changes.providers[index] == .added ? lanes.factory.destination(index, of: plan, outlets[index]!) : before(provider.name)
         }
         let left = old.destinations.filter { destination in !destinations.contains { $0 === destination } }
         let generation = lanes.factory.generation(old.number + 1, plan: plan, destinations: destinations, routes: routes)
@@ -152,11 +156,14 @@ extension Router {
             let destination = destinations[index]
             switch changes.providers[index] {
             case .kept(let isTuned):
+                destination.slot.adopt(Shape(provider, of: plan))
                 if isTuned { destination.lane.adopt(provider.laneDelivery, concurrency: nil, isNewProvider: false) }
             case .changed:
                 let outlet = outlets[index]!
                 let deadline = provider.laneDelivery.deadline
-                destination.slot.change(to: outlet.provider, within: deadline > .zero ? min(Router.grace, deadline / 2) : Router.grace)
+                destination.slot.change(
+                    to: outlet.provider, shape: Shape(provider, of: plan),
+                    within: deadline > .zero ? min(Router.grace, deadline / 2) : Router.grace)
                 destination.lane.adopt(provider.laneDelivery, concurrency: outlet.concurrency, isNewProvider: true)
             case .added: destination.lane.start()
             }

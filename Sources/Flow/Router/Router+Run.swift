@@ -130,7 +130,7 @@ extension Router {
             providers: generations.destinations.map { destination in
                 .init(
                     name: destination.lane.name, lane: destination.lane.account, isClosed: destination.lane.isClosedByProvider,
-                    isDurable: destination.lane.isDurable,
+                    isDurable: destination.lane.isDurable, transformErrors: destination.slot.transformErrors,
                     routed: destination.index < total.routed.count ? total.routed[destination.index] : [])
             } + discarded.withLock { $0 })
     }

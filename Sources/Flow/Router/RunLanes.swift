@@ -38,8 +38,8 @@ struct RunLanes: Sendable {
         factory = GenerationFactory(
             names: names, key: key, deadLetters: deadLetters, clock: options.clock, watchdog: options.watchdog, seed: random.next(),
             records: options.registry?.records, check: check, levels: options.levels, news: reporter.tell)
-        let (factory, providers) = (factory, plan.providers)
-        let destinations = providers.indices.map { factory.destination(providers[$0], outlets[$0]) }
+        let factory = factory
+        let destinations = plan.providers.indices.map { factory.destination($0, of: plan, outlets[$0]) }
         // `names` gives the routes of the first plan these numbers.
         let first = factory.generation(1, plan: plan, destinations: destinations, routes: plan.routes.indices.map { UInt16($0) })
         factory.settle(on: first)

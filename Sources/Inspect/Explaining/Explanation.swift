@@ -42,6 +42,9 @@ public struct Explanation: Sendable {
         /// The expressions of the transform that had no value.
         public var errors: [StepError] = []
 
+        /// What its providers with a filter or a transform of their own do with the event when it is handed over.
+        public var shaped: [Shaped] = []
+
         public struct StepError: Sendable {
             /// The member that was not set.
             public var member: String
@@ -94,7 +97,7 @@ public struct Explanation: Sendable {
             let explainer = RouteExplainer(plan, route: plan.routes[index], finding: findings[index], came: came)
             // If the route did not admit the event, a line there belongs to an emitted event.
             let line = findings[index].verdict == .admitted ? worker.line(of: index, plan) : nil
-            return Explanation.route(index, plan: plan, explainer: explainer, line: line, paths: ruleset.paths)
+            return Explanation.route(index, plan: plan, explainer: explainer, line: line, paths: ruleset.paths, now: now)
         }
         emitErrors = faults.map { "emit[\($0.rule)]: \(RouteExplainer.error($0.fault))" }
         if !plan.emits.isEmpty { emitted = made.map { Explanation.name(of: $0, Mask(hidden: plan.hidden)) } }
@@ -108,7 +111,9 @@ public struct Explanation: Sendable {
         return mask.shown(name)
     }
 
-    private static func route(_ index: Int, plan: Plan, explainer: RouteExplainer, line: [UInt8]?, paths: PathTrie) -> Route {
+    private static func route(
+        _ index: Int, plan: Plan, explainer: RouteExplainer, line: [UInt8]?, paths: PathTrie, now: Int64
+    ) -> Route {
         let route = plan.routes[index]
         var explained = Route(name: route.name, outcome: .admitted, decisions: explainer.decisions, to: [])
         (explained.found, explained.errors) = (explainer.found, explainer.errors)
@@ -129,13 +134,14 @@ public struct Explanation: Sendable {
         if !edits.isEmpty { explained.decisions.append(Decision(stage: .transform, why: edits.joined(separator: "; "))) }
         explained.event = Mask(hidden: plan.hidden).shown(line, hashed: left.digests(route.hashed))
         explained.to = route.providers.map { plan.providers[$0].name }
+        explained.shaped = route.providers.compactMap { shaped(line, of: route, by: plan.providers[$0], of: plan, now: now) }
         return explained
     }
 }
 
 extension Worker {
     /// Returns the judge's findings on the one event of the block, and the members that rules name. Returns nil if there is no event.
-    fileprivate mutating func findings(
+    mutating func findings(
         _ paths: PathTrie, _ ledger: LedgerView?
     ) -> ([Finding], EventMembers, made: [[UInt8]], faults: [EmitFault])? {
         block.seal()
@@ -154,7 +160,7 @@ extension Worker {
     }
 
     /// Returns the event as the route's lanes get it, or nil if the route did not admit it.
-    fileprivate func line(of route: Int, _ plan: Plan) -> [UInt8]? {
+    func line(of route: Int, _ plan: Plan) -> [UInt8]? {
         guard let provider = plan.routes[route].providers.first else { return nil }
         let entries = parcels[provider].entries
         guard let index = entries.firstIndex(where: { Int($0.route) == route }) else { return nil }

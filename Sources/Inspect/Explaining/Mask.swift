@@ -36,6 +36,23 @@ struct Mask {
         return String(decoding: shown + line[copied...], as: UTF8.self)
     }
 
+    /// Returns the offsets at which one of these strings, in its quotes, stands in the line.
+    static func places(of strings: Set<[UInt8]>, in line: [UInt8]) -> Set<Int> {
+        var places: Set<Int> = []
+        guard !strings.isEmpty else { return places }
+        var at = 0
+        while at < line.count {
+            guard line[at] == UInt8(ascii: "\"") else {
+                at += 1
+                continue
+            }
+            let end = Mask.stringEnd(line, at)
+            if strings.contains(Array(line[at..<end])) { places.insert(at) }
+            at = end
+        }
+        return places
+    }
+
     /// Returns the word that replaces the string between these offsets. Returns nil if the string stays. Keys come from the event and stay.
     private func word(_ line: [UInt8], start: Int, end: Int, hashed: Set<Int>) -> String? {
         if hashed.contains(start) { return Mask.digest }

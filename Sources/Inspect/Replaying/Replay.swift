@@ -46,7 +46,7 @@ public struct ReplayAccount: Sendable, Equatable {
     public var delivered = 0
     /// Letters that the current consent denies, and that were removed.
     public var denied = 0
-    /// Letters that no route wants any more, and that were removed.
+    /// Letters that no route wants any more, or that the filter of the provider leaves out, and that were removed.
     public var filtered = 0
     /// Letters that were not taken. They stay.
     public var failed = 0
@@ -134,7 +134,7 @@ public final class Replay: Sendable {
     private func replay(to index: Int, _ outlet: Outlet?, until end: Int64, _ account: inout ReplayAccount) throws {
         let check = ReplayCheck(plan, options.ledger)
         let lane = outlet.map {
-            ReplayLane(plan.providers[index], outlet: $0, routes: plan.routes.map(\.name), check: check, options: options, say: say)
+            ReplayLane(index, of: plan, outlet: $0, check: check, options: options, say: say)
         }
         let grace = state.withLock { state in
             state.lane = lane
@@ -204,13 +204,14 @@ public final class Replay: Sendable {
         if !settled.isEmpty { try file.withLock { try $0.remove(settled) } }
         let remainder = try lane.send(&parcel, owners) { letters in
             do {
-                try file.withLock { try $0.remove(letters) }
+                try file.withLock { try $0.remove(letters.delivered + letters.filtered) }
             } catch {
-                let count = letters.count == 1 ? "1 letter was" : "\(grouped(letters.count)) letters were"
+                let count = letters.delivered.count == 1 ? "1 letter was" : "\(grouped(letters.delivered.count)) letters were"
                 say("\(account.provider): \(count) delivered, but that cannot be recorded; the next replay sends them again")
                 throw error
             }
-            account.delivered += letters.count
+            account.delivered += letters.delivered.count
+            account.filtered += letters.filtered.count
         }
         account.failed += remainder.failed
         account.left += remainder.left

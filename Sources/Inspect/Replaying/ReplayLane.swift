@@ -3,9 +3,11 @@
 
 internal import Admission
 internal import Delivery
+internal import Judging
 internal import Plans
 internal import Platform
 internal import Queueing
+internal import Shaping
 
 final class ReplayLane: @unchecked Sendable {
     struct Pending {
@@ -14,11 +16,25 @@ final class ReplayLane: @unchecked Sendable {
         /// True if at least one copy was handed over.
         var isTried = false
         var hasFailed = false
+        /// True if the provider took at least one copy. The filter of the provider may leave out the others.
+        var isTaken = false
 
         init(letter: Int64, copies: Int) {
             self.letter = letter
             self.copies = copies
         }
+    }
+
+    /// What became of a copy of a letter.
+    enum Result { case taken, filtered, failed }
+
+    /// Letters that are settled, by their ids.
+    struct Settled {
+        /// The provider took them.
+        var delivered: [Int64] = []
+        /// The filter of the provider left them out.
+        var filtered: [Int64] = []
+        var isEmpty: Bool { delivered.isEmpty && filtered.isEmpty }
     }
 
     /// The numbers of letters of a group that were not taken.
@@ -34,8 +50,8 @@ final class ReplayLane: @unchecked Sendable {
         var group = 0
         /// The letters that have no result yet, by the arrival time of their events.
         var pending: [Int64: Pending] = [:]
-        /// Letters that were taken, and that are not recorded yet.
-        var delivered: [Int64] = []
+        /// Letters that are settled, and that are not recorded yet.
+        var settled = Settled()
         var remainder = Remainder()
         /// The number of batches in flight.
         var underWay = 0
@@ -43,18 +59,28 @@ final class ReplayLane: @unchecked Sendable {
         /// Nil until the lane is told to end. Then nothing more is handed over, and batches in flight may take until this time.
         var stopDeadline: Instant?
 
-        /// Settles one copy of a letter. A letter is taken when all of its copies are.
-        mutating func settle(_ arrival: Int64, of group: Int, isDelivered: Bool) {
+        /// Settles one copy of a letter. A letter is settled when all of its copies are taken or left out.
+        mutating func settle(_ arrival: Int64, of group: Int, as result: Result) {
             guard group == self.group, var letter = pending[arrival] else { return }
             letter.copies -= 1
             assert(letter.copies >= 0, "a copy of a letter was settled twice")
-            letter.hasFailed = letter.hasFailed || !isDelivered
+            switch result {
+            case .taken: letter.isTaken = true
+            case .filtered: break
+            case .failed: letter.hasFailed = true
+            }
             guard letter.copies <= 0 else {
                 pending[arrival] = letter
                 return
             }
             pending[arrival] = nil
-            if !letter.hasFailed { delivered.append(letter.letter) } else { count(letter) }
+            if letter.hasFailed {
+                count(letter)
+            } else if letter.isTaken {
+                settled.delivered.append(letter.letter)
+            } else {
+                settled.filtered.append(letter.letter)
+            }
         }
 
         mutating func count(_ letter: Pending) {
@@ -71,7 +97,7 @@ final class ReplayLane: @unchecked Sendable {
     }
 
     private enum Turn {
-        case taken([Int64])
+        case taken(Settled)
         case settled
         case outOfTime
         case stopped
@@ -83,11 +109,13 @@ final class ReplayLane: @unchecked Sendable {
     private var deadline: Instant
     private(set) var gaveUp = false
 
-    /// `check` is the second check at the hand-over. It is nil if no ledger is kept.
+    /// Makes the lane of the provider with this index. `check` is the second check at the hand-over. It is nil if no ledger is kept.
     init(
-        _ plan: ProviderPlan, outlet: Outlet, routes: [String], check: ReplayCheck?, options: ReplayOptions,
+        _ index: Int, of whole: Plan, outlet: Outlet, check: ReplayCheck?, options: ReplayOptions,
         say: @escaping @Sendable (String) -> Void
     ) {
+        let plan = whole.providers[index]
+        let shaped = ShapedProvider(outlet.provider, Shape(plan, of: whole))
         self.options = options
         deadline = options.clock.now() + options.timeout
         let state = Monitor(State())
@@ -102,7 +130,7 @@ final class ReplayLane: @unchecked Sendable {
             divert: { batch in
                 // The lane holds nothing of an earlier group: all letters of that group were settled before this group began.
                 state.withLock { state in
-                    for entry in batch.entries { state.settle(entry.arrival, of: state.group, isDelivered: false) }
+                    for entry in batch.entries { state.settle(entry.arrival, of: state.group, as: .failed) }
                 }
                 state.wake()
                 return 0
@@ -115,17 +143,18 @@ final class ReplayLane: @unchecked Sendable {
         lane = Lane(
             name: plan.name,
             provider: Listener(
-                check.map { CheckedProvider(outlet.provider, $0) } ?? outlet.provider,
+                check.map { CheckedProvider(shaped, $0) } ?? shaped,
                 begin: { batch in state.withLock { $0.begin(batch) } },
-                end: { arrivals, group in
+                end: { results, group in
                     state.withLock { state in
                         state.underWay -= 1
                         assert(state.underWay >= 0, "a batch ended twice")
-                        for arrival in arrivals { state.settle(arrival, of: group, isDelivered: true) }
+                        for (arrival, result) in results { state.settle(arrival, of: group, as: result) }
                     }
                     state.wake()
                 }),
-            plan: delivery, concurrency: outlet.concurrency, routes: RunNames(routes), deadLetters: diverted, clock: options.clock,
+            plan: delivery, concurrency: outlet.concurrency, routes: RunNames(whole.routes.map(\.name)), deadLetters: diverted,
+            clock: options.clock,
             random: RandomSource(seed: options.seed), news: clerk.tell)
         lane.start()
     }
@@ -137,17 +166,17 @@ final class ReplayLane: @unchecked Sendable {
         state.wake()
     }
 
-    /// Sends a group of letters, and waits for the result of each for at most `options.timeout`. `record` gets letters as soon as the
-    /// provider has taken them, and before another group is sent.
-    func send(_ parcel: inout Parcel, _ owners: [Int64: Pending], record: ([Int64]) throws -> Void) throws -> Remainder {
+    /// Sends a group of letters, and waits for the result of each for at most `options.timeout`. `record` gets letters as soon as
+    /// they are settled, and before another group is sent.
+    func send(_ parcel: inout Parcel, _ owners: [Int64: Pending], record: (Settled) throws -> Void) throws -> Remainder {
         guard !owners.isEmpty else { return Remainder() }
         deadline = options.clock.now() + options.timeout
         state.withLock { state in
             state.group += 1
             assert(
-                state.pending.isEmpty && state.delivered.isEmpty, "a letter of the last group has no result, or one that was not recorded")
+                state.pending.isEmpty && state.settled.isEmpty, "a letter of the last group has no result, or one that was not recorded")
             assert(owners.values.allSatisfy { $0.copies > 0 }, "a letter without copies would never be settled")
-            (state.pending, state.delivered, state.remainder) = (owners, [], Remainder())
+            (state.pending, state.settled, state.remainder) = (owners, Settled(), Remainder())
         }
         lane.waitAndTake(&parcel)
         while true {
@@ -170,9 +199,9 @@ final class ReplayLane: @unchecked Sendable {
     private func nextTurn() -> Turn {
         let deadline = deadline
         return state.waitUntilReady { [options] state -> Readiness<Turn> in
-            if !state.delivered.isEmpty {
-                defer { state.delivered = [] }
-                return .ready(.taken(state.delivered))
+            if !state.settled.isEmpty {
+                defer { state.settled = Settled() }
+                return .ready(.taken(state.settled))
             }
             if state.pending.isEmpty { return .ready(.settled) }
             let now = options.clock.now()
@@ -205,11 +234,14 @@ final class ReplayLane: @unchecked Sendable {
 private final class Listener: Provider {
     private let provider: any Provider
     private let begin: @Sendable (Batch) -> Int?
-    private let end: @Sendable ([Int64], Int) -> Void
+    private let end: @Sendable ([(arrival: Int64, result: ReplayLane.Result)], Int) -> Void
 
     /// `begin` returns the group of a batch, or nil if the batch must not be handed over. `end` gets the arrival times of the events that
-    /// were taken, and the group.
-    init(_ provider: any Provider, begin: @escaping @Sendable (Batch) -> Int?, end: @escaping @Sendable ([Int64], Int) -> Void) {
+    /// were taken or left out, and the group.
+    init(
+        _ provider: any Provider, begin: @escaping @Sendable (Batch) -> Int?,
+        end: @escaping @Sendable ([(arrival: Int64, result: ReplayLane.Result)], Int) -> Void
+    ) {
         self.provider = provider
         self.begin = begin
         self.end = end
@@ -218,7 +250,15 @@ private final class Listener: Provider {
     func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
         guard let group = begin(batch) else { return done(BatchOutcome(.rejected(Answer("the replay was told to end")))) }
         provider.deliver(batch, attempt: attempt) { [end] outcome in
-            end((0..<batch.count).filter { (outcome.events[$0] ?? outcome.batch) == .delivered }.map { batch.entries[$0].arrival }, group)
+            let results = (0..<batch.count).compactMap { index -> (arrival: Int64, result: ReplayLane.Result)? in
+                switch outcome.events[index] ?? outcome.batch {
+                case .delivered: (batch.entries[index].arrival, .taken)
+                case .filtered: (batch.entries[index].arrival, .filtered)
+                // The lane tries them again, or gives them up.
+                case .untried, .rejected, .retry, .unknown, .fault, .closed: nil
+                }
+            }
+            end(results, group)
             done(outcome)
         }
     }

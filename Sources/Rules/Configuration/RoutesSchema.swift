@@ -11,7 +11,7 @@ extension RoutesFile {
         let root = JSONText.list([coverage])
         let definitions =
             [("provider", provider(modules)), ("delivery", DeliveryForm.form.schema)]
-            + modules.map { (name: definition(of: $0), json: provider($0)) } + SchemaParts.definitions
+            + ShapeForms.definitions + modules.map { (name: definition(of: $0), json: provider($0)) } + SchemaParts.definitions
         return #"{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"routes.json","#
             + RootForm.root.schema.dropFirst().dropLast() + ",\"allOf\":\(root),\"$defs\":\(JSONText.object(definitions))}"
     }
@@ -31,9 +31,7 @@ extension RoutesFile {
             #"{"if":{"properties":{"plugin":{"const":\#(JSONText.quoted(module.name))}},"required":["plugin"]},"#
                 + #""then":\#(SchemaParts.ref(definition(of: module)))}"#
         }
-        let own = JSONText.object([
-            ("plugin", plugin), ("delivery", SchemaParts.delivery), ("isolate", ProviderForms.isolation.schema),
-        ])
+        let own = JSONText.object(own(plugin: plugin, delivery: SchemaParts.delivery))
         return #"{"type":"object","properties":\#(own),"required":["plugin"]"#
             + (choices.isEmpty ? "}" : ",\"allOf\":\(JSONText.list(choices))}")
     }
@@ -47,7 +45,12 @@ extension RoutesFile {
         if let most = module.limits.events {
             delivery = delivery.dropLast() + #","properties":{"batch":{"properties":{"events":{"maximum":\#(most)}}}}}"#
         }
-        return rules.schema(beside: [("plugin", plugin), ("delivery", delivery), ("isolate", ProviderForms.isolation.schema)])
+        return rules.schema(beside: own(plugin: plugin, delivery: delivery))
+    }
+
+    /// Returns the router's own keys of a provider.
+    private static func own(plugin: String, delivery: String) -> [(name: String, json: String)] {
+        [("plugin", plugin), ("delivery", delivery), ("isolate", ProviderForms.isolation.schema)] + ShapeForms.members
     }
 }
 

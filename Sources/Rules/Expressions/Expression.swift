@@ -11,6 +11,8 @@ public final class Expression: Sendable {
     public let type: Type
     /// The paths of the members that it names. The scanner must locate them. An empty path is the whole event.
     public let paths: [Path]
+    /// The offset in the text at which it first reads the name of the source. It is nil if it does not read it.
+    public let sourceOffset: Int?
     let code: Code
     let limits: ExpressionLimits
 
@@ -25,6 +27,7 @@ public final class Expression: Sendable {
         var compiler = Compiler(environment)
         code = try compiler.compile(node)
         paths = compiler.paths
+        sourceOffset = compiler.sourceOffset
         assert(Set(paths).count == paths.count, "a member has two slots")
     }
 

@@ -30,7 +30,16 @@ public enum ExpressionForms {
             return nil
         }
         do throws(ExpressionFault) {
-            return try compile(text.value)
+            let expression = try compile(text.value)
+            if let at = expression.sourceOffset, reading.isAtHandOver {
+                let offset = text.isVerbatim ? reading.source.offset(of: at, inString: node.range) : node.offset
+                reading.fault(
+                    node, at: offset,
+                    "the source of an event is not known when it is handed over, since queues do not keep it; "
+                        + "compare it in the route, or let the route write it into the event")
+                return nil
+            }
+            return expression
         } catch {
             // If the text holds the escape $${, an offset in the value is not an offset in the token.
             let offset = text.isVerbatim ? reading.source.offset(of: error.offset, inString: node.range) : node.offset

@@ -12,6 +12,9 @@ open class Reading {
     /// The index of each key of `keys`, by its name. An invalid key has one too, so that a reference to it is not a second fault.
     public var keys: [String: Int] = [:]
 
+    /// True while a part is read that the router carries out when an event is handed over. Then less is known of the event than on a route.
+    public var isAtHandOver = false
+
     public init(_ source: Source, faults: [LocatedFault] = []) {
         self.source = source
         found = faults

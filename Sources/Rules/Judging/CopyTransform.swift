@@ -23,6 +23,14 @@ struct CopyTransform: ~Copyable {
         return made != nil
     }
 
+    /// Returns the fault of an event that the program has withheld. Returns nil if a step decided to withhold it.
+    mutating func fault(_ edit: Int, _ event: ScannedEvent, context: borrowing EventContext) -> Fault? {
+        guard let program = EditVariants.program(of: edit) else { return nil }
+        let last = transformer.trace(program, event: event, around: context.around, turn: context.turn).last
+        if case .broken(let fault)? = last?.report { return fault }
+        return nil
+    }
+
     /// Returns the number of times that an expression had no value, and forgets it.
     @inline(__always) mutating func takeErrors() -> Int {
         guard errors > 0 else { return 0 }

@@ -15,7 +15,7 @@ struct RouteCopy: ~Copyable {
 }
 
 struct CopyWriter: ~Copyable {
-    private let rules: Rules
+    let rules: Rules
     var editor: Editor
     var transform: CopyTransform
     var messageIDs: MessageIDs

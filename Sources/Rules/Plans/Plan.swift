@@ -294,6 +294,7 @@ public struct ProviderPlan: Sendable {
     public var deduplicates = false
     /// The isolation of the module in a process of its own. If it is nil, the module runs in the router's process.
     public var isolation: IsolationPlan?
+    public var shape = ShapePlan()
     /// The place in the file, for faults that the module finds in the settings. It is nil in a plan that was not read from a file.
     public var place: ConfigurationPlace?
 
@@ -304,10 +305,11 @@ public struct ProviderPlan: Sendable {
     }
 
     /// How its lane delivers. The host of an isolated module enforces the deadline itself, since it can end the process. So the lane has none.
+    /// The limit of the module holds for shaped events, which the lane does not see.
     public var laneDelivery: DeliveryPlan {
-        guard isolation != nil else { return delivery }
         var plan = delivery
-        plan.deadline = .zero
+        if isolation != nil { plan.deadline = .zero }
+        if !shape.isEmpty { plan.batch.largest = nil }
         return plan
     }
 }

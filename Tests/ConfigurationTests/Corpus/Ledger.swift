@@ -73,6 +73,17 @@ extension Broken {
                 "1:62: consent.ledger: names a key that routes use for hashing, expected a key that is used only here",
             ]),
         Broken(
+            "a ledger with a key under which a provider hashes",
+            #"""
+            {"consent":{"levels":["none","all"],"default":"all","ledger":"ids"},
+            "keys":{"ids":"0123456789abcdef"},
+            "providers":{"out":{"plugin":"console","transform":[{"hash":{"fields":["a"],"key":"ids"}}]}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:62: consent.ledger: names a key that providers use for hashing, expected a key that is used only here"
+            ]),
+        Broken(
             "a map of nothing",
             #"""
             {"consent":{"levels":{"none":[],"all":["operations","analytics"]},"default":"all",

@@ -69,6 +69,34 @@ extension Broken {
                 "1:31: providers.out.plugin must be a string, is 1"
             ]),
         Broken(
+            "an invalid filter and transform of a provider",
+            #"""
+            {"providers":{"out":{"plugin":"console","filter":{"event":"x","where":"1 + 1","not":{}},"transform":[{"drop":["a..b"]},{"hash":{"fields":["a"],"key":"ids"}}]},
+            "two":{"plugin":"console","filter":{},"transform":{}}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:51: providers.out.filter: unknown key 'event', did you mean 'events'?",
+                "1:72: providers.out.filter.where: a condition is true or false, but this gives int",
+                "1:85: providers.out.filter.not: must not be empty, expected events, match, or both",
+                "1:114: providers.out.transform[0].drop[0]: 'a..b' is not a path: expected a key",
+                "1:150: providers.out.transform[1].hash.key: unknown hashing key 'ids', expected a name from 'keys', which is empty",
+                "2:36: providers.two.filter: must not be empty, expected at least one of events, match, not or where",
+                "2:51: providers.two.transform must be a list of operations, is an object",
+            ]),
+        Broken(
+            "the source of an event at the hand-over, where it is not known",
+            #"""
+            {"providers":{"out":{"plugin":"console","filter":{"where":"a == 1 && source == 'web'"},
+            "transform":[{"set":{"s":{"cel":"source"},"at":{"cel":"now"}}},{"default":{"s":{"cel":"[1].map(x, source + 'x')[0]"}}}]}},
+            "routes":[{"where":"source == 'web'","to":["out"]}]}
+            """#,
+            [
+                "1:70: providers.out.filter.where: the source of an event is not known when it is handed over, since queues do not keep it; compare it in the route, or let the route write it into the event",
+                "2:34: providers.out.transform[0].set.s.cel: the source of an event is not known when it is handed over, since queues do not keep it; compare it in the route, or let the route write it into the event",
+                "2:99: providers.out.transform[1].default.s.cel: the source of an event is not known when it is handed over, since queues do not keep it; compare it in the route, or let the route write it into the event",
+            ]),
+        Broken(
             "an unknown setting",
             #"""
             {"providers":{"out":{"plugin":"console","fromat":"pretty"}},
@@ -107,7 +135,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:41: providers.out: unknown key 'sandbox', expected plugin, delivery, isolate, format or stream"
+                "1:41: providers.out: unknown key 'sandbox', expected plugin, delivery, isolate, filter, transform, format or stream"
             ]),
         Broken(
             "a misspelt choice",

@@ -97,6 +97,8 @@ extension World {
         for (index, number) in delivery.events.enumerated() {
             switch delivery.outcome.events[index] ?? delivery.outcome.batch {
             case .delivered: try settle(number, .delivered)
+            case .filtered: try settle(number, .filtered)
+            case .untried: break
             case .unknown: events[number].excuses += 1
             case .rejected, .retry, .fault, .closed: break
             }

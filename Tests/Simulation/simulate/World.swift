@@ -361,7 +361,7 @@ final class World {
             let age = now - (events[number].firstHanded ?? now)
             try require(age >= plan.retry.total.nanoseconds || !setup.reloads.isEmpty, "event \(number) expired after \(age) ns")
         case .unknown, .undelivered: break
-        case .delivered, .dropped, .damaged, .withdrawn, .aged: throw Breach(words: "event \(number) was buried as \(reason)")
+        case .delivered, .filtered, .dropped, .damaged, .withdrawn, .aged: throw Breach(words: "event \(number) was buried as \(reason)")
         }
     }
 

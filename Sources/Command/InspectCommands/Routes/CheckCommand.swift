@@ -60,6 +60,8 @@ extension Plan {
             text += "; retried for \(delivery.retry.total.configured)\(delivery.ordered ? "; in order" : "")"
             text += delivery.deadLetters == .block ? "; waits while dead letters cannot be kept" : ""
             text += (delivery.retention.map { "; kept for \($0.configured) at most" } ?? "") + "\n"
+            let handOver = stages(of: provider.shape.route(named: provider.name))
+            for (number, stage) in handOver.enumerated() { text += "    \(number + 1). at the hand-over, \(stage)\n" }
         }
         return text
     }

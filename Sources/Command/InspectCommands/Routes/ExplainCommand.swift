@@ -63,6 +63,12 @@ extension Explanation {
             for decision in routes[route].decisions.indices {
                 routes[route].decisions[decision].why = hidden.masked(routes[route].decisions[decision].why)
             }
+            for shaped in routes[route].shaped.indices {
+                for decision in routes[route].shaped[shaped].decisions.indices {
+                    let why = routes[route].shaped[shaped].decisions[decision].why
+                    routes[route].shaped[shaped].decisions[decision].why = hidden.masked(why)
+                }
+            }
         }
     }
 }

@@ -9,11 +9,13 @@ extension Explanation {
     var json: String {
         let parts = routes.map { route in
             let stage = route.outcome == .admitted ? nil : route.decisions.last?.stage.rawValue
-            let members = [
-                ("name", jsonQuoted(route.name)), ("verdict", jsonQuoted(route.outcome.rawValue)),
-                ("stage", stage.map(jsonQuoted) ?? "null"), ("reason", jsonQuoted(route.reason)), ("event", route.event ?? "null"),
-                ("to", "[\(route.to.map(jsonQuoted).joined(separator: ","))]"), ("found", route.foundJSON), ("errors", route.errorsJSON),
-            ]
+            let members =
+                [
+                    ("name", jsonQuoted(route.name)), ("verdict", jsonQuoted(route.outcome.rawValue)),
+                    ("stage", stage.map(jsonQuoted) ?? "null"), ("reason", jsonQuoted(route.reason)), ("event", route.event ?? "null"),
+                    ("to", "[\(route.to.map(jsonQuoted).joined(separator: ","))]"), ("found", route.foundJSON),
+                    ("errors", route.errorsJSON),
+                ] + (route.shaped.isEmpty ? [] : [("providers", "[\(route.shaped.map(\.json).joined(separator: ","))]")])
             return "{" + members.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}"
         }
         func list(_ texts: [String]) -> String { "[\(texts.map(jsonQuoted).joined(separator: ","))]" }
@@ -33,32 +35,61 @@ extension Explanation {
     }
 }
 
-extension Explanation.Route {
-    fileprivate var foundJSON: String { "{" + found.map { "\(jsonQuoted($0.kind)):\($0.count)" }.joined(separator: ",") + "}" }
+/// Returns the findings of `scrub` as an object.
+private func foundText(_ found: [(kind: String, count: Int)]) -> String {
+    "{" + found.map { "\(jsonQuoted($0.kind)):\($0.count)" }.joined(separator: ",") + "}"
+}
 
-    fileprivate var errorsJSON: String {
-        let errors = errors.map { "{\"member\":\(jsonQuoted($0.member)),\"error\":\(jsonQuoted($0.error))}" }
-        return "[" + errors.joined(separator: ",") + "]"
+private func errorsText(_ errors: [Explanation.Route.StepError]) -> String {
+    "[" + errors.map { "{\"member\":\(jsonQuoted($0.member)),\"error\":\(jsonQuoted($0.error))}" }.joined(separator: ",") + "]"
+}
+
+/// Returns the stages with their reasons, and the event.
+private func rows(_ decisions: [Explanation.Decision], _ event: String?, _ style: Style) -> String {
+    var text = ""
+    for decision in decisions { text += row(decision.stage.rawValue, text: wrapped(decision.why, indent: labelWidth), style: style) }
+    if let event {
+        let lines = JSONLayout.lines(event, width: columnsOfText - labelWidth).map {
+            String(repeating: " ", count: labelWidth) + $0 + "\n"
+        }
+        text += row("event", text: lines.joined(), style: style)
     }
+    return text
+}
+
+/// Returns a row with a label. The label replaces the indentation of the first line of `text`.
+private func row(_ label: String, text: String, style: Style) -> String {
+    assert(2 + label.count <= labelWidth, "a label is longer than its place")
+    return "  " + style.faint(label) + text.dropFirst(2 + label.count)
+}
+
+extension Explanation.Shaped {
+    fileprivate var json: String {
+        let stage = outcome == .admitted ? nil : decisions.last?.stage.rawValue
+        let members = [
+            ("name", jsonQuoted(provider)), ("verdict", jsonQuoted(outcome.rawValue)), ("stage", stage.map(jsonQuoted) ?? "null"),
+            ("reason", jsonQuoted(reason)), ("event", event ?? "null"), ("found", foundText(found)),
+            ("errors", errorsText(errors)),
+        ]
+        return "{" + members.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}"
+    }
+
+    fileprivate func text(_ style: Style) -> String {
+        let verdict = outcome.rawValue
+        let shown = outcome == .admitted ? style.good("handed over") : style.bad(verdict)
+        return "  → \(style.strong(printable(provider)))  \(shown)\n" + rows(decisions, event, style)
+    }
+}
+
+extension Explanation.Route {
+    fileprivate var foundJSON: String { foundText(found) }
+    fileprivate var errorsJSON: String { errorsText(errors) }
 
     fileprivate func text(_ style: Style) -> String {
         let verdict = outcome.rawValue.split(separator: "_").joined(separator: " ")
         let arrow = to.isEmpty ? "" : " → " + to.map { printable($0) }.joined(separator: ", ")
-        var text = "\(style.strong(printable(name)))  \(outcome == .admitted ? style.good(verdict) : style.bad(verdict))\(arrow)\n"
-        for decision in decisions { text += row(decision.stage.rawValue, text: wrapped(decision.why, indent: labelWidth), style: style) }
-        if let event {
-            let lines = JSONLayout.lines(event, width: columnsOfText - labelWidth).map {
-                String(repeating: " ", count: labelWidth) + $0 + "\n"
-            }
-            text += row("event", text: lines.joined(), style: style)
-        }
-        return text
-    }
-
-    /// Returns a row with a label. The label replaces the indentation of the first line of `text`.
-    private func row(_ label: String, text: String, style: Style) -> String {
-        assert(2 + label.count <= labelWidth, "a label is longer than its place")
-        return "  " + style.faint(label) + text.dropFirst(2 + label.count)
+        let text = "\(style.strong(printable(name)))  \(outcome == .admitted ? style.good(verdict) : style.bad(verdict))\(arrow)\n"
+        return text + rows(decisions, event, style) + shaped.map { $0.text(style) }.joined()
     }
 }
 

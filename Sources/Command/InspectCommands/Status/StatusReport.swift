@@ -199,7 +199,7 @@ public struct StatusReport {
             lines.append("  \(printable(lane.provider)): asked for a pause; nothing is sent to it for \(brief(paused.nanoseconds))")
         }
         if let fault = status.storeFault { lines.append("  \(printable(lane.provider)): cannot store: \(fault)") }
-        let lost = LaneAccount.Fate.allCases.filter { $0 != .delivered && status.account.total($0) > 0 }
+        let lost = LaneAccount.Fate.allCases.filter { $0 != .delivered && $0 != .filtered && status.account.total($0) > 0 }
         if !lost.isEmpty {
             let parts = lost.map { "\(grouped(status.account.total($0))) \($0.rawValue)" }
             lines.append("  \(printable(lane.provider)): \(parts.joined(separator: ", "))")

@@ -61,6 +61,7 @@ extension Account {
             if lane.totalWaiting > 0 { parts.append("\(grouped(lane.totalWaiting)) waiting\(provider.isDurable ? " on disk" : "")") }
             if lane.lost > 0 { parts.append("\(grouped(lane.lost)) not even kept as dead letters") }
             if lane.unkept > 0 { parts.append("\(grouped(lane.unkept)) not kept, since the destination went away") }
+            if provider.transformErrors > 0 { parts.append("transform errors: \(grouped(provider.transformErrors))") }
             if lane.retries > 0 { parts.append("\(grouped(lane.retries)) retries") }
             if lane.abandoned > 0 { parts.append("\(grouped(lane.abandoned)) deliveries past their deadline") }
             let outcome = parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")
@@ -92,7 +93,10 @@ extension Account {
                 fates(lane.total) + [
                     "\"waiting\":\(lane.totalWaiting)", "\"lost\":\(lane.lost)", "\"unkept\":\(lane.unkept)", "\"retries\":\(lane.retries)",
                 ]
-                + ["\"abandoned\":\(lane.abandoned)", "\"late\":\(lane.late)"]
+                + [
+                    "\"abandoned\":\(lane.abandoned)", "\"late\":\(lane.late)", "\"filtered_by\":\(reasons(lane))",
+                    "\"transform_errors\":\(provider.transformErrors)",
+                ]
             return "{\"name\":\(jsonQuoted(provider.name)),\"taken\":\(lane.totalTaken),"
                 + "\"resumed\":\(lane.totalResumed),\(counts.joined(separator: ",")),"
                 + "\"routes\":[\(byRoute.joined(separator: ","))]}"
@@ -108,6 +112,11 @@ extension Account {
         let spools = StatusReport.json(left, at: Clock.system.wall())
         return "{\(head)\"consent\":{\(heard)},\(parts.joined(separator: ",")),\"spools\":\(spools)}"
     }
+}
+
+/// Returns the reasons for which events were filtered.
+private func reasons(_ lane: LaneAccount) -> String {
+    "{" + Exclusion.allCases.map { "\"\($0.rawValue)\":\(lane.exclusions[$0] ?? 0)" }.joined(separator: ",") + "}"
 }
 
 /// Returns one JSON member for each fate.

@@ -95,6 +95,7 @@ struct FrameBody {
             case .unknown(let answer): (3, answer, 0)
             case .fault(let answer): (4, answer, 0)
             case .closed(let answer): (5, answer, 0)
+            case .filtered, .untried: preconditionFailure("only the router leaves events out")
             }
         put(kind)
         put(Int32(clamping: answer.code))

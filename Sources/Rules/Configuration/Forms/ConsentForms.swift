@@ -167,7 +167,7 @@ enum ConsentForms {
         }
     }
 
-    /// Reports a ledger key that is also a previous one, encrypts the state folder, or hashes for routes. Somebody who learns one of these
+    /// Reports a ledger key that is also a previous one, encrypts the state folder, or hashes for routes or providers. Somebody who learns one of these
     /// keys must not learn what the others protect.
     static func checkKeys(_ plan: Plan, node: Node, reading: Reading) {
         guard let ledger = plan.consent?.ledger, let place = node["consent"]?["ledger"], place.text != nil || place["key"] != nil else {
@@ -180,9 +180,11 @@ enum ConsentForms {
         if let other = plan.state.encrypt, own.contains(other) {
             reading.fault(place, "names the key that encrypts the state folder, expected a key that is used only here")
         }
-        let hashing = plan.routes.flatMap(\.transforms).compactMap { $0.hashing?.key }
-        if !own.isDisjoint(with: hashing) {
+        if !own.isDisjoint(with: plan.routes.flatMap(\.transforms).compactMap { $0.hashing?.key }) {
             reading.fault(place, "names a key that routes use for hashing, expected a key that is used only here")
+        }
+        if !own.isDisjoint(with: plan.providers.flatMap(\.shape.transforms).compactMap { $0.hashing?.key }) {
+            reading.fault(place, "names a key that providers use for hashing, expected a key that is used only here")
         }
     }
 

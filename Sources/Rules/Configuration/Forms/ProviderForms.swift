@@ -1,4 +1,5 @@
-// The form of the section `providers`: the module, how its lane delivers, its isolation, and the module's own settings.
+// The form of the section `providers`: the module, how its lane delivers, its isolation, what it does at the hand-over, and the module's own
+// settings.
 
 internal import Document
 internal import FormReading
@@ -20,7 +21,7 @@ enum ProviderForms {
     private static let table = Forms.table("providers", by: Forms.anyKey, of: provider, most: RootForm.mostEntries)
 
     /// The keys of a provider that belong to the router. No module can have settings with these names.
-    static let ownKeys = ["plugin", "delivery", "isolate"]
+    static let ownKeys = ["plugin", "delivery", "isolate", "filter", "transform"]
 
     /// True, false, or an object with the limits of the process. False is read as nil.
     static let isolation = Form<IsolationPlan?>(SchemaParts.anyOf([#"{"type":"boolean"}"#, isolationLimits.schema])) { node, reading in
@@ -77,6 +78,7 @@ enum ProviderForms {
         } else {
             DeliveryForm.lower(&delivery, to: module?.limits)
         }
+        let shape = ShapeForms.shape(of: node, reading)
         guard let module else { return nil }
         var own = node
         own.value = .object(entries.filter { !ownKeys.contains($0.key.name) })
@@ -87,6 +89,7 @@ enum ProviderForms {
         plan.delivery = delivery
         plan.deduplicates = module.deduplicates
         plan.isolation = isolated
+        plan.shape = shape
         plan.place = reading.place(of: node)
         return plan
     }

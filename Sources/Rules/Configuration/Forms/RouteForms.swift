@@ -99,7 +99,7 @@ enum RouteForms {
     private static let oneGlob = Forms.glob.then { glob, _, _ in [glob] }
     static let someGlobs = Forms.list("globs", of: Forms.glob)
 
-    private static let match = Forms.table("paths with values", by: Forms.pathKey, of: values).then { table, _, _ in
+    static let match = Forms.table("paths with values", by: Forms.pathKey, of: values).then { table, _, _ in
         table.map { MatchPlan(path: $0.key, anyOf: $0.value) }
     }
 
@@ -114,7 +114,7 @@ enum RouteForms {
         return exclusion
     }
 
-    private static let not = exclusion.notEmpty
+    static let not = exclusion.notEmpty
 
     private static let scalar = Form<Scalar>(SchemaParts.anyOf([SchemaParts.text, #"{"type":["number","boolean","null"]}"#])) {
         node, reading in

@@ -1,4 +1,4 @@
-// The form of a route's `transform`: a list of objects with one operation each. The operations are those of `StepDeclaration.all`.
+// The form of `transform`, of a route or of a provider: a list of objects with one operation each. The operations are those of `StepDeclaration.all`.
 
 internal import Document
 internal import Editing
@@ -6,15 +6,30 @@ internal import Events
 internal import FormReading
 
 enum Transforms {
-    static let steps = Forms.list("operations", of: step, least: 0, check: refuseHashingTwice)
+    static let steps = Forms.list("operations", of: step, least: 0) { steps, reading in
+        refuseHashingTwice(steps, in: "this route", reading)
+    }
+
+    /// The transform of a provider. It runs when events are handed over, with a form of its own, since less is known of them then.
+    static let stepsAtHandOver = atHandOver(
+        Forms.list("operations", of: step, least: 0) { steps, reading in refuseHashingTwice(steps, in: "this transform", reading) })
+
+    /// Returns the form for a part that is carried out when an event is handed over.
+    static func atHandOver<Value>(_ form: Form<Value>) -> Form<Value> {
+        Form(form.schema) { node, reading in
+            reading.isAtHandOver = true
+            defer { reading.isAtHandOver = false }
+            return form.read(node, reading)
+        }
+    }
 
     /// Refuses a second hash of a member. A hash of a hash would differ from every other route's hash of that member.
-    private static func refuseHashingTwice(_ steps: [(value: any Step, node: Node)], _ reading: Reading) {
+    private static func refuseHashingTwice(_ steps: [(value: any Step, node: Node)], in place: String, _ reading: Reading) {
         var hashed: Set<Path> = []
         for (_, step) in steps {
             for field in step["hash"]?["fields"]?.items ?? [] {
                 guard let text = field.text, let path = try? Path(parsing: text.value), !hashed.insert(path).inserted else { continue }
-                reading.fault(field, "\(Reading.named(field)) is hashed already in this route, expected once")
+                reading.fault(field, "\(Reading.named(field)) is hashed already in \(place), expected once")
             }
         }
     }

@@ -5,6 +5,8 @@ internal import Events
 
 struct Compiler {
     private(set) var paths: [Path] = []
+    /// The offset at which the name `source` first stands. It is nil if the expression does not read it.
+    private(set) var sourceOffset: Int?
     private let environment: Environment
     private var indices: [Path: Int] = [:]
     private var eventLocals: [Bool] = []
@@ -80,7 +82,9 @@ struct Compiler {
             code.constant = .type(name)
             return code
         case .now: return Code(.now, node: node)
-        case .source: return Code(.source, node: node)
+        case .source:
+            sourceOffset = min(sourceOffset ?? .max, node.range.lowerBound)
+            return Code(.source, node: node)
         case .unknown(let name):
             let code = Code(.unknown, node: node)
             code.declaredName = name
