@@ -24,13 +24,13 @@ struct ShapedProviderTests {
 
     @Test("hands over shaped copies of what its filter leaves, and maps outcomes back by index")
     func maps() {
-        let provider = ScriptedProvider()
+        let inner = ScriptedProvider()
         let outcomes = Outcomes()
-        let provider = ShapedProvider(provider, ShapedProviderTests.some)
+        let provider = ShapedProvider(inner, ShapedProviderTests.some)
         provider.deliver(batch(ShapedProviderTests.lines), attempt: 1) { outcomes.take($0) }
-        #expect(provider.batches == [["a", "c", "d"].map { #"{"event":"\#($0)","to":1}"# }])
+        #expect(inner.batches == [["a", "c", "d"].map { #"{"event":"\#($0)","to":1}"# }])
         #expect(outcomes.list.isEmpty)
-        provider.answer(BatchOutcome(.delivered, events: [1: .rejected(Answer("c")), 2: .unknown(Answer("d"))]))
+        inner.answer(BatchOutcome(.delivered, events: [1: .rejected(Answer("c")), 2: .unknown(Answer("d"))]))
         let own: [Int: Outcome] = [1: .filtered(.not), 2: .rejected(Answer("c")), 3: .filtered(.not), 4: .unknown(Answer("d"))]
         #expect(outcomes.list == [BatchOutcome(.delivered, events: own)])
     }
@@ -42,38 +42,38 @@ struct ShapedProviderTests {
             .unknown(Answer("x")), .fault(Answer("x")), .closed(Answer("x")),
         ])
     func kinds(_ outcome: Outcome) {
-        let provider = ScriptedProvider()
+        let inner = ScriptedProvider()
         let outcomes = Outcomes()
-        let provider = ShapedProvider(provider, ShapedProviderTests.some)
+        let provider = ShapedProvider(inner, ShapedProviderTests.some)
         provider.deliver(batch(ShapedProviderTests.lines), attempt: 1) { outcomes.take($0) }
-        provider.answer(BatchOutcome(outcome))
+        inner.answer(BatchOutcome(outcome))
         #expect(outcomes.list == [BatchOutcome(outcome, events: [1: .filtered(.not), 3: .filtered(.not)])])
         // Without a filter nothing has an outcome of its own.
-        let plain = ShapedProvider(provider, shape { $0.transforms = [DropStep([try! Path(parsing: "event")])] })
+        let plain = ShapedProvider(inner, shape { $0.transforms = [DropStep([try! Path(parsing: "event")])] })
         plain.deliver(batch(ShapedProviderTests.lines), attempt: 1) { outcomes.take($0) }
-        #expect(provider.batches.last == Array(repeating: "{}", count: 5))
-        provider.answer(BatchOutcome(outcome, events: [4: .fault(Answer("own"))]))
+        #expect(inner.batches.last == Array(repeating: "{}", count: 5))
+        inner.answer(BatchOutcome(outcome, events: [4: .fault(Answer("own"))]))
         #expect(outcomes.list.last == BatchOutcome(outcome, events: [4: .fault(Answer("own"))]))
     }
 
     @Test("a provider is not called if nothing is left")
     func nothingLeft() {
-        let provider = ScriptedProvider()
+        let inner = ScriptedProvider()
         let outcomes = Outcomes()
-        let provider = ShapedProvider(provider, shape { $0.events = [Glob("x*")] })
+        let provider = ShapedProvider(inner, shape { $0.events = [Glob("x*")] })
         provider.deliver(batch(ShapedProviderTests.lines), attempt: 1) { outcomes.take($0) }
-        #expect(provider.batches.isEmpty)
+        #expect(inner.batches.isEmpty)
         #expect(outcomes.list == [BatchOutcome(.filtered(.events))])
         provider.deliver(batch([#"{"event":"x1"}"#]), attempt: 1) { outcomes.take($0) }
-        #expect(provider.batches == [[#"{"event":"x1"}"#]])
+        #expect(inner.batches == [[#"{"event":"x1"}"#]])
     }
 
     @Test("each reason is told: the filter by its stage, and a step that withholds the event")
     func reasons() {
-        let provider = ScriptedProvider()
+        let inner = ScriptedProvider()
         let outcomes = Outcomes()
         let provider = ShapedProvider(
-            provider,
+            inner,
             shape {
                 $0.events = [Glob("a*")]
                 $0.match = [MatchPlan(path: try! Path(parsing: "m"), anyOf: [.number("1")])]
@@ -88,48 +88,48 @@ struct ShapedProviderTests {
         provider.deliver(batch(lines), attempt: 1) { outcomes.take($0) }
         let reasons: [Exclusion] = [.events, .match, .not, .where, .whereErrors, .withheld]
         #expect(outcomes.list.first?.events == Dictionary(uniqueKeysWithValues: reasons.enumerated().map { ($0, .filtered($1)) }))
-        #expect(provider.batches.isEmpty)
+        #expect(inner.batches.isEmpty)
     }
 
     @Test("without a shape everything passes as it is, and a shape that is adopted holds from the next batch on")
     func adopts() {
-        let provider = ScriptedProvider()
-        let provider = ShapedProvider(provider, nil)
+        let inner = ScriptedProvider()
+        let provider = ShapedProvider(inner, nil)
         let whole = batch(ShapedProviderTests.lines)
         provider.deliver(whole, attempt: 1) { _ in }
-        #expect(provider.state.withLock { $0.last } === whole)
+        #expect(inner.state.withLock { $0.last } === whole)
         provider.adopt(ShapedProviderTests.some)
         provider.deliver(whole, attempt: 2) { _ in }
-        #expect(provider.batches.last?.count == 3)
+        #expect(inner.batches.last?.count == 3)
         provider.adopt(nil)
         provider.deliver(whole, attempt: 3) { _ in }
-        #expect(provider.batches.last == ShapedProviderTests.lines)
+        #expect(inner.batches.last == ShapedProviderTests.lines)
         provider.flush { _ in }
         provider.reopen()
         provider.onClosed { _ in }
         provider.close()
-        #expect(provider.calls == ["flush", "reopen", "onClosed", "close"])
+        #expect(inner.calls == ["flush", "reopen", "onClosed", "close"])
     }
 
     @Test("a shaped batch lives until its delivery has ended, and no longer")
     func lives() {
-        let provider = ScriptedProvider()
+        let inner = ScriptedProvider()
         let outcomes = Outcomes()
-        let provider = ShapedProvider(provider, ShapedProviderTests.some)
+        let provider = ShapedProvider(inner, ShapedProviderTests.some)
         provider.deliver(batch(ShapedProviderTests.lines), attempt: 1) { outcomes.take($0) }
-        #expect(provider.state.withLock { $0.last != nil })
-        provider.answer(BatchOutcome(.delivered))
+        #expect(inner.state.withLock { $0.last != nil })
+        inner.answer(BatchOutcome(.delivered))
         #expect(outcomes.list.count == 1)
-        #expect(provider.state.withLock { $0.last == nil })
+        #expect(inner.state.withLock { $0.last == nil })
     }
 
     @Test("errors of expressions are counted, and leave the event as it is")
     func errors() {
-        let provider = ScriptedProvider()
+        let inner = ScriptedProvider()
         let set = SetStep([(path: try! Path(parsing: "b"), value: .expression(try! Expression("a + 1")))])
-        let provider = ShapedProvider(provider, shape { $0.transforms = [set] })
+        let provider = ShapedProvider(inner, shape { $0.transforms = [set] })
         provider.deliver(batch([#"{"a":1}"#, #"{"a":"x"}"#, "{}"]), attempt: 1) { _ in }
-        #expect(provider.batches == [[#"{"a":1,"b":2}"#, #"{"a":"x"}"#, "{}"]])
+        #expect(inner.batches == [[#"{"a":1,"b":2}"#, #"{"a":"x"}"#, "{}"]])
         #expect(provider.transformErrors == 2)
     }
 }
