@@ -152,19 +152,19 @@ struct BatchShaperTests {
         let made = shaper.shape(whole)
         let place = made.places ?? Array(lines.indices)
         for (index, line) in lines.enumerated() {
-            let bench = Bench(plan)
-            guard bench.take(line, arrival: whole.arrivals[index]) else {
+            let fixture = JudgeFixture(plan)
+            guard fixture.take(line, arrival: whole.arrivals[index]) else {
                 guard case .rejected? = made.own[index] else {
                     Issue.record("a route cannot read \(line), but the shape made \(String(describing: made.own[index]))")
                     continue
                 }
                 continue
             }
-            if let expected = bench.lines().first {
+            if let expected = fixture.lines().first {
                 let position = place.firstIndex(of: index)
                 #expect(position.map { texts(made.batch)[$0] } == expected, "\(line)")
             } else {
-                let verdict = bench.verdicts(line, arrival: whole.arrivals[index])[0]
+                let verdict = fixture.verdicts(line, arrival: whole.arrivals[index])[0]
                 switch (verdict, made.own[index]) {
                 case (.filtered(let stage), .filtered(let reason)?): #expect(stage.rawValue == reason.rawValue)
                 case (.withheld, .filtered(.withheld)?), (.withheld, .rejected?): break
