@@ -114,13 +114,13 @@ struct FilteredOutcomeTests {
             (.fault(Answer("x")), "deliver b attempt 2", "4 taken, 3 filtered, 1 waiting"),
             (.closed(Answer("x")), "end", "4 taken, 3 filtered, 1 undelivered, 0 waiting"),
         ] {
-            let bench = Bench(plan(events: 4))
-            bench.take(["a", "b", "c", "d"], at: 0)
-            #expect(bench.step(at: 0) == "deliver a b c d")
-            _ = bench.complete(.init(outcome, events: own), at: 0)
-            #expect(bench.step(at: 10_000) == next, "\(outcome)")
-            #expect(bench.account() == account, "\(outcome)")
-            #expect(bench.state.account.exclusions == [.where: 2, .withheld: 1])
+            let fixture = StateFixture(plan(events: 4))
+            fixture.take(["a", "b", "c", "d"], at: 0)
+            #expect(fixture.step(at: 0) == "deliver a b c d")
+            _ = fixture.complete(.init(outcome, events: own), at: 0)
+            #expect(fixture.step(at: 10_000) == next, "\(outcome)")
+            #expect(fixture.account() == account, "\(outcome)")
+            #expect(fixture.state.account.exclusions == [.where: 2, .withheld: 1])
         }
     }
 
@@ -128,38 +128,38 @@ struct FilteredOutcomeTests {
 
     @Test("a batch that is filtered as a whole is settled, and says nothing about the provider")
     func whole() {
-        let bench = Bench(plan(events: 1))
-        bench.take(["a", "b", "c"], at: 0)
-        #expect(bench.step(at: 0) == "deliver a")
-        #expect(bench.complete(.init(.retry(Answer("down"), after: nil)), at: 0) == ["failing down"])
-        #expect(bench.step(at: 10_000) == "deliver a attempt 2")
+        let fixture = StateFixture(plan(events: 1))
+        fixture.take(["a", "b", "c"], at: 0)
+        #expect(fixture.step(at: 0) == "deliver a")
+        #expect(fixture.complete(.init(.retry(Answer("down"), after: nil)), at: 0) == ["failing down"])
+        #expect(fixture.step(at: 10_000) == "deliver a attempt 2")
         // The provider was not asked, so it has not recovered.
-        #expect(bench.complete(.init(.filtered(.events)), at: 10_000) == [])
-        #expect(bench.step(at: 10_000) == "deliver b")
-        #expect(bench.complete(.init(.filtered(.events), events: [0: .filtered(.not)]), at: 10_000) == [])
-        #expect(bench.step(at: 10_000) == "deliver c")
-        #expect(bench.complete(.init(.delivered), at: 10_000) == ["recovered 1"])
-        #expect(bench.account() == "3 taken, 1 delivered, 2 filtered, 0 waiting")
-        #expect(bench.heldBytes == 0)
+        #expect(fixture.complete(.init(.filtered(.events)), at: 10_000) == [])
+        #expect(fixture.step(at: 10_000) == "deliver b")
+        #expect(fixture.complete(.init(.filtered(.events), events: [0: .filtered(.not)]), at: 10_000) == [])
+        #expect(fixture.step(at: 10_000) == "deliver c")
+        #expect(fixture.complete(.init(.delivered), at: 10_000) == ["recovered 1"])
+        #expect(fixture.account() == "3 taken, 1 delivered, 2 filtered, 0 waiting")
+        #expect(fixture.heldBytes == 0)
     }
 
     @Test("events that were not handed over come next, in their order and as if they had not been tried")
     func untried() {
-        let bench = Bench(plan(events: 5))
-        bench.take(["a", "b", "c", "d", "e"], at: 0)
-        #expect(bench.step(at: 0) == "deliver a b c d e")
+        let fixture = StateFixture(plan(events: 5))
+        fixture.take(["a", "b", "c", "d", "e"], at: 0)
+        #expect(fixture.step(at: 0) == "deliver a b c d e")
         let rest: [Int: Outcome] = [2: .untried, 3: .untried, 4: .untried]
-        #expect(bench.complete(.init(.delivered, events: rest), at: 0) == [])
-        #expect(bench.step(at: 0) == "deliver c d e")
-        #expect(bench.complete(.init(.retry(Answer("busy"), after: nil), events: [1: .untried, 2: .untried]), at: 0) == ["failing busy"])
-        #expect(bench.step(at: 10_000) == "deliver c attempt 2")
-        #expect(bench.complete(.init(.delivered), at: 10_000) == ["recovered 1"])
-        #expect(bench.step(at: 10_000) == "deliver d e")
-        #expect(bench.complete(.init(.delivered, events: [1: .untried]), at: 10_000) == [])
-        #expect(bench.step(at: 10_000) == "deliver e")
-        _ = bench.complete(.init(.delivered), at: 10_000)
-        #expect(bench.account() == "5 taken, 5 delivered, 0 waiting")
-        #expect(bench.state.account.retries == 1 && bench.heldBytes == 0)
+        #expect(fixture.complete(.init(.delivered, events: rest), at: 0) == [])
+        #expect(fixture.step(at: 0) == "deliver c d e")
+        #expect(fixture.complete(.init(.retry(Answer("busy"), after: nil), events: [1: .untried, 2: .untried]), at: 0) == ["failing busy"])
+        #expect(fixture.step(at: 10_000) == "deliver c attempt 2")
+        #expect(fixture.complete(.init(.delivered), at: 10_000) == ["recovered 1"])
+        #expect(fixture.step(at: 10_000) == "deliver d e")
+        #expect(fixture.complete(.init(.delivered, events: [1: .untried]), at: 10_000) == [])
+        #expect(fixture.step(at: 10_000) == "deliver e")
+        _ = fixture.complete(.init(.delivered), at: 10_000)
+        #expect(fixture.account() == "5 taken, 5 delivered, 0 waiting")
+        #expect(fixture.state.account.retries == 1 && fixture.heldBytes == 0)
     }
 }
 
