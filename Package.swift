@@ -77,6 +77,7 @@ let package = Package(
         adapterProduct("Exec"),
         adapterProduct("File"),
         adapterProduct("HTTP"),
+        adapterProduct("Mixpanel"),
         adapterProduct("NoOp"),
         adapterProduct("PostHog"),
         // This library is loaded by name when an expression uses `matches`. Nothing else needs libre2 and the C++ library.
@@ -329,6 +330,7 @@ let package = Package(
             name: "VendorSupport", dependencies: ["HTTPSupport", "VendorKit", "HTTPKit", "PluginKit", "Seeded"],
             path: "Tests/VendorSupport", swiftSettings: strict),
         tests("VendorKitTests", ["VendorKit", "VendorSupport", "HTTPSupport", "HTTPKit", "PluginKit", "Seeded"]),
+        tests("MixpanelTests", ["Mixpanel"] + vendorTests),
         tests("PostHogTests", ["PostHog"] + vendorTests),
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
@@ -350,6 +352,7 @@ let package = Package(
             adapter("File", ["CPlatform", "CZlib", "CZstd"]),
             adapter("HTTP", ["HTTPKit"]),
             adapter("NoOp", hasCases: false),
+            vendor("Mixpanel"),
             vendor("PostHog"),
         ]
 )
