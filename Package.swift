@@ -73,6 +73,7 @@ let package = Package(
     name: "switchyard",
     products: [
         .executable(name: "switchyard", targets: ["switchyard"]),
+        adapterProduct("Amplitude"),
         adapterProduct("Console"),
         adapterProduct("Exec"),
         adapterProduct("File"),
@@ -330,6 +331,7 @@ let package = Package(
             name: "VendorSupport", dependencies: ["HTTPSupport", "VendorKit", "HTTPKit", "PluginKit", "Seeded"],
             path: "Tests/VendorSupport", swiftSettings: strict),
         tests("VendorKitTests", ["VendorKit", "VendorSupport", "HTTPSupport", "HTTPKit", "PluginKit", "Seeded"]),
+        tests("AmplitudeTests", ["Amplitude"] + vendorTests),
         tests("MixpanelTests", ["Mixpanel"] + vendorTests),
         tests("PostHogTests", ["PostHog"] + vendorTests),
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
@@ -352,6 +354,7 @@ let package = Package(
             adapter("File", ["CPlatform", "CZlib", "CZstd"]),
             adapter("HTTP", ["HTTPKit"]),
             adapter("NoOp", hasCases: false),
+            vendor("Amplitude"),
             vendor("Mixpanel"),
             vendor("PostHog"),
         ]
