@@ -76,10 +76,12 @@ let package = Package(
     name: "switchyard",
     products: [
         .executable(name: "switchyard", targets: ["switchyard"]),
+        adapterProduct("Amplitude"),
         adapterProduct("Console"),
         adapterProduct("Exec"),
         adapterProduct("File"),
         adapterProduct("HTTP"),
+        adapterProduct("Mixpanel"),
         adapterProduct("NoOp"),
         adapterProduct("PostHog"),
         // This library is loaded by name when an expression uses `matches`. Nothing else needs libre2 and the C++ library.
@@ -359,6 +361,8 @@ let package = Package(
             name: "VendorSupport", dependencies: ["HTTPSupport", "VendorKit", "PluginKit", "Seeded"],
             path: "Tests/VendorSupport", swiftSettings: strict),
         tests("VendorKitTests", ["VendorKit", "VendorSupport", "HTTPSupport", "PluginKit", "Seeded"]),
+        tests("AmplitudeTests", ["Amplitude"] + vendorTests),
+        tests("MixpanelTests", ["Mixpanel"] + vendorTests),
         tests("PostHogTests", ["PostHog"] + vendorTests),
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
@@ -380,6 +384,8 @@ let package = Package(
             adapter("File", ["CPlatform", "CZlib", "CZstd"]),
             adapter("HTTP", ["HTTPKit"]),
             adapter("NoOp", hasCases: false),
+            vendor("Amplitude"),
+            vendor("Mixpanel"),
             vendor("PostHog"),
         ]
 )

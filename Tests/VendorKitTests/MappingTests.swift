@@ -23,6 +23,23 @@ struct MappingTests {
         #expect(mapped.refused.isEmpty)
     }
 
+    @Test("the rest can be one object with paths as names, so that it is not deep")
+    func flatRest() throws {
+        let event = """
+            {"type":"screen","userId":"u","name":"n","a.b":{"c":{"d":1,"e":{}},"f.g":[{"h":{}}]},"context":{"os":{"name":"x"},"ip":"i"}}
+            """
+        let body = """
+            [{"user":"u","rest":{"name":"n","[a.b].c.d":1,"[a.b].c.e":{},"[a.b].[f.g]":[{"h":{}}],"context.os.name":"x","context.ip":"i"}}]
+            """
+        #expect(try mapped(event).bodies.map(\.text) == [body])
+        #expect(try mapped(#"{"type":"screen","userId":"u"}"#).bodies.map(\.text) == [#"[{"user":"u"}]"#])
+        let deep = String(repeating: #"{"a":"#, count: 30) + "1" + String(repeating: "}", count: 30)
+        let sixteen = String(repeating: #"{"a":"#, count: 15) + "1" + String(repeating: "}", count: 15)
+        #expect(
+            try mapped(#"{"type":"screen","b":\#(deep)}"#).bodies.map(\.text)
+                == [#"[{"rest":{"b\#(String(repeating: ".a", count: 15))":\#(sixteen)}}]"#])
+    }
+
     @Test("a member of the wrong type is absent for the vendor, and is not lost")
     func wrongTypes() throws {
         let mapped = try mapped(#"{"type":"track","userId":{"a":1},"timestamp":"soon","properties":[1],"messageId":null}"#)

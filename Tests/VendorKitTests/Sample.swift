@@ -41,6 +41,13 @@ struct Sample: Vendor {
             wire.member("name", event.name)
             wire.closeObject()
             wire.end()
+        case .screen:
+            wire.begin(list)
+            wire.openObject()
+            wire.member("user", event.userId)
+            wire.flatRest("rest", of: event)
+            wire.closeObject()
+            wire.end()
         case .identify: break
         case .alias: wire.refuse("no aliases")
         default:

@@ -67,7 +67,7 @@ public struct Secrets: Sendable {
     /// Returns the line with `***` in the place of each secret.
     func concealed(in line: [UInt8]) -> [UInt8] { texts.reduce(line) { Secrets.concealing($1, in: $0) } }
 
-    func concealed(in text: String) -> String { String(decoding: concealed(in: Array(text.utf8)), as: UTF8.self) }
+    package func concealed(in text: String) -> String { String(decoding: concealed(in: Array(text.utf8)), as: UTF8.self) }
 
     private static func concealing(_ secret: [UInt8], in line: [UInt8]) -> [UInt8] {
         var shown: [UInt8] = []

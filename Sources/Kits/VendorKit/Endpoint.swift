@@ -34,6 +34,8 @@ public struct Endpoint: Sendable {
     /// True if the wire events are JSON. In JSON an escape for a single half of a surrogate pair, which many parsers refuse together with
     /// the whole body, becomes U+FFFD.
     public var isJSON = true
+    /// False if the vendor takes no compressed body at this endpoint. Then the setting `compression` does not hold for it.
+    public var takesCompression = true
     public var headers: [Header] = []
     public var envelope: Envelope
     public var limits: Limits

@@ -10,6 +10,7 @@ package final class Mapper<V: Vendor> {
     private let endpoints: [Endpoint]
     private let clock: Clock
     private let compressor: (any BodyCompressor)?
+    private let secrets: Secrets
     private var reader: EventReader
     private var wire: WireEvents
     private var plain = ByteBuffer()
@@ -25,6 +26,7 @@ package final class Mapper<V: Vendor> {
         self.vendor = vendor
         self.clock = clock
         endpoints = setup.endpoints
+        secrets = Secrets(setup.secrets)
         compressor = try compression.compressor()
         let shape = EventShape(setup.paths)
         reader = EventReader(shape)
@@ -35,7 +37,7 @@ package final class Mapper<V: Vendor> {
     package func requests(_ lines: Lines, arrivals: UnsafeBufferPointer<Int64>) -> VendorRequests<V>? {
         map(lines, arrivals)
         let bodies = Bodies(wire, endpoints).bodies
-        let requests = VendorRequests(vendor, events: lines.count, refused: wire.refused)
+        let requests = VendorRequests(vendor, events: lines.count, refused: wire.refused, secrets: secrets)
         if compressor == nil {
             plain.removeAll()
             for body in bodies {
@@ -49,7 +51,11 @@ package final class Mapper<V: Vendor> {
         for body in bodies {
             plain.removeAll()
             Bodies.write(body, of: wire, endpoints[body.endpoint.index].envelope, into: &plain)
-            guard compressor?.append(plain.bytes, to: &packed) ?? false else { return nil }
+            if endpoints[body.endpoint.index].takesCompression {
+                guard compressor?.append(plain.bytes, to: &packed) ?? false else { return nil }
+            } else {
+                packed.append(contentsOf: plain.bytes)
+            }
             requests.add(body, of: wire, end: packed.count)
         }
         packed.withUnsafeBytes { requests.own($0) }

@@ -64,10 +64,13 @@ public struct SentRequest: Sendable {
     public let endpoint: Endpoint.ID
     /// The number of its wire events. An index in a judgement is below it.
     public let count: Int
+    /// True if they come from several events. Then `rejected` for the whole request makes the router halve it.
+    public let hasSeveralEvents: Bool
 
-    package init(endpoint: Endpoint.ID, count: Int) {
+    package init(endpoint: Endpoint.ID, count: Int, hasSeveralEvents: Bool = false) {
         self.endpoint = endpoint
         self.count = count
+        self.hasSeveralEvents = hasSeveralEvents
     }
 }
 

@@ -74,7 +74,9 @@ enum VendorRules {
             var headers = [
                 Header("User-Agent", "switchyard/\(about.version)"), Header("Accept", "*/*"), Header("Content-Type", endpoint.contentType),
             ]
-            if common.compression != .none { headers.append(Header("Content-Encoding", common.compression.rawValue)) }
+            if common.compression != .none, endpoint.takesCompression {
+                headers.append(Header("Content-Encoding", common.compression.rawValue))
+            }
             var target = Target(endpoint.method, address, headers: headers + endpoint.headers)
             target.remedies.redirect = "correct url"
             target.remedies.credentials = setup.credentialsRemedy

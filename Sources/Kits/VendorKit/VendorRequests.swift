@@ -15,13 +15,15 @@ package final class VendorRequests<V: Vendor>: Requests, @unchecked Sendable {
     private let vendor: V
     package let refused: [(event: Int, reason: String)]
     private let eventCount: Int
+    private let secrets: Secrets
     private var parts: [Part] = []
     private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
-    init(_ vendor: V, events: Int, refused: [(event: Int, reason: String)]) {
+    init(_ vendor: V, events: Int, refused: [(event: Int, reason: String)], secrets: Secrets) {
         self.vendor = vendor
         self.refused = refused
         eventCount = events
+        self.secrets = secrets
     }
 
     deinit { memory.deallocate() }
@@ -52,15 +54,32 @@ package final class VendorRequests<V: Vendor>: Requests, @unchecked Sendable {
 
     package func outcome(of reply: Reply, to index: Int, standard: Outcome) -> Outcome {
         let part = parts[index]
-        switch vendor.judge(reply, to: SentRequest(endpoint: part.endpoint, count: part.events.count)) {
+        let request = SentRequest(endpoint: part.endpoint, count: part.events.count, hasSeveralEvents: part.hasSeveralEvents)
+        switch vendor.judge(reply, to: request) {
         case .standard: return standard
-        case .whole(let outcome): return outcome
+        case .whole(let outcome): return shown(outcome)
         case .each(let outcome):
+            let outcome = shown(outcome)
             guard case .rejected = outcome else { return outcome }
             return .mixed(rest: .delivered, events: part.events.indices.map { ($0, outcome) })
         case .mixed(let rest, let events):
             // An answer is foreign: an index that it does not have is ignored.
-            return .mixed(rest: rest, events: events.filter { part.events.indices.contains($0.index) })
+            return .mixed(
+                rest: shown(rest),
+                events: events.filter { part.events.indices.contains($0.index) }.map { ($0.index, shown($0.outcome)) })
+        }
+    }
+
+    /// Returns an outcome whose words are safe to show: they may be what a server said, which can repeat a secret.
+    private func shown(_ outcome: Outcome) -> Outcome {
+        func shown(_ words: String) -> String { printable(secrets.concealed(in: words)) }
+        return switch outcome {
+        case .rejected(let code, let words): .rejected(code: code, shown(words))
+        case .retry(let code, let words, let pause): .retry(code: code, shown(words), afterMilliseconds: pause)
+        case .unknown(let code, let words): .unknown(code: code, shown(words))
+        case .fault(let code, let words): .fault(code: code, shown(words))
+        case .closed(let words): .closed(shown(words))
+        case .delivered, .mixed: outcome
         }
     }
 

@@ -22,7 +22,7 @@ extension WireEvents {
     public func hasRest(of event: CanonicalEvent) -> Bool { hasRest(PathTrie.root, event) }
 
     /// True if anything of a value that is present has not been written.
-    private func hasRest(_ slot: Int, _ event: CanonicalEvent) -> Bool {
+    func hasRest(_ slot: Int, _ event: CanonicalEvent) -> Bool {
         if isTaken(slot) { return false }
         let children = shape.children(of: slot)
         guard !children.isEmpty, event.block[Int(event.slots[slot].start)] == UInt8(ascii: "{") else { return true }

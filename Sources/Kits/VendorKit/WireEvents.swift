@@ -87,9 +87,10 @@ public struct WireEvents: ~Copyable {
 
     /// Ends a wire event. If it is larger than its endpoint takes, the event is refused.
     public mutating func end() {
-        if refusal != nil { return }
-        assert(isOpen, "a wire event ends that has not begun")
+        // After a refusal the vendor may write on, and nothing of it is kept.
+        assert(isOpen || refusal != nil, "a wire event ends that has not begun")
         isOpen = false
+        if refusal != nil { return }
         current.end = buffer.count
         let endpoint = endpoints[Int(current.endpoint)]
         if endpoint.isJSON {
@@ -191,6 +192,13 @@ public struct WireEvents: ~Copyable {
         append(value)
     }
 
+    /// Writes an element of a list as a text: a number in quotes, a text as it is. Nothing is written for nil.
+    public mutating func element(text value: Value?) {
+        guard let value else { return }
+        comma()
+        element(bare: value)
+    }
+
     /// Writes all members of an object into the object that is open.
     public mutating func splice(_ object: Value?) {
         guard let object, object.isObject else { return }
@@ -253,6 +261,13 @@ public struct WireEvents: ~Copyable {
         append(key)
         buffer.append(UInt8(ascii: ":"))
     }
+
+    /// Begins a key that is made of several parts, which are put without their quotes, and ends it.
+    mutating func beginKey() {
+        comma()
+        put(byte: UInt8(ascii: "\""))
+    }
+    mutating func endKey() { put("\":") }
 
     /// Opens an object whose key has been written.
     mutating func openRest() { openBare(UInt8(ascii: "{")) }

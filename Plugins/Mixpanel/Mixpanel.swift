@@ -1,0 +1,334 @@
+// The provider `mixpanel`: events go to Mixpanel's /import, which names each event that it refuses; changes of profiles go to /engage and
+// /groups. What would count twice if it came twice is never sent. docs/providers/mixpanel.md has the mapping and says what is lost.
+
+public import VendorKit
+
+package struct Mixpanel: Vendor {
+    package static let about = VendorDescription(
+        name: "mixpanel", version: "0.1.0", summary: "Sends events to Mixpanel.",
+        settings: [
+            "token": .text("the project's token").required.secret,
+            "project_id": .text("the project's number, for a service account", pattern: "[0-9]+"),
+            "service_account": .text("the name of a service account; without one, the token is sent as the credentials"),
+            "service_secret": .text("the secret of the service account").secret,
+            "region": .choice("where the project's data lies", of: Region.allCases.map(\.rawValue), default: "us"),
+            "identity": .choice(
+                "how the project joins ids of a person: Simplified or Original ID Merge", of: Identity.allCases.map(\.rawValue),
+                default: "simplified"),
+            "group_key": .text("the group key of groupId and context.groupId", default: "company", pattern: "[A-Za-z0-9_]+"),
+            "long_texts": .choice(
+                "what happens to events with texts of more than 255 characters: Mixpanel cuts these texts, or the event is refused",
+                of: ["cut", "refuse"], default: "cut"),
+        ],
+        delivery: .init(batchEvents: 1000, batchBytes: "2MB", ordered: false),
+        mapping: [
+            MappingRow("event; Loaded a Page, Loaded a Screen, $identify, Group, $merge", "event"),
+            MappingRow("messageId", "$insert_id", note: "if it is no UUID, one is derived from it (version 5)"),
+            MappingRow("userId, or else $device: and anonymousId", "distinct_id"),
+            MappingRow("userId, anonymousId", "$user_id, $device_id"),
+            MappingRow("timestamp, or else the arrival", "time", note: "in milliseconds"),
+            MappingRow("properties", "properties", note: "byte for byte; reserved names become properties.NAME"),
+            MappingRow("context.ip", "ip", note: "0 without one"),
+            MappingRow("traits, or else context.traits", "$set of /engage", note: "of identify; traits of group are $set of /groups"),
+            MappingRow("properties.$set, $set_once, $union, $remove, $unset", "/engage"),
+            MappingRow("groupId, context.groupId", "group_key"),
+            MappingRow("everything else", "switchyard_unmapped", note: "with paths as names"),
+        ] + (members.map { $0 } + traits.map { $0 }).map { MappingRow("\($0.key)", "\($0.value)") })
+
+    /// What Mixpanel has names of its own for.
+    static let members: MemberTable = [
+        "name": "name", "context.page.url": "$current_url", "context.page.referrer": "$referrer", "context.os.name": "$os",
+        "context.os.version": "$os_version", "context.screen.width": "$screen_width", "context.screen.height": "$screen_height",
+        "context.screen.density": "$screen_dpi", "context.network.carrier": "$carrier", "context.network.wifi": "$wifi",
+        "context.network.bluetooth": "$bluetooth_enabled", "context.device.name": "$device",
+        "context.device.manufacturer": "$manufacturer", "context.device.model": "$model", "context.library.name": "mp_lib",
+        "context.library.version": "$lib_version", "context.app.build": "$app_build_number",
+        "context.app.version": "$app_version_string", "context.campaign.name": "utm_campaign", "context.campaign.source": "utm_source",
+        "context.campaign.medium": "utm_medium", "context.campaign.content": "utm_content", "context.campaign.term": "utm_term",
+    ]
+    static let traits: MemberTable = [
+        "traits.email": "$email", "traits.name": "$name", "traits.firstName": "$first_name", "traits.lastName": "$last_name",
+        "traits.phone": "$phone", "traits.avatar": "$avatar", "traits.createdAt": "$created",
+    ]
+    static let contextTraits: MemberTable = [
+        "context.traits.email": "$email", "context.traits.name": "$name", "context.traits.firstName": "$first_name",
+        "context.traits.lastName": "$last_name", "context.traits.phone": "$phone", "context.traits.avatar": "$avatar",
+        "context.traits.createdAt": "$created",
+    ]
+    /// Names that Mixpanel reads in the properties of every event, and the names under which an event's own members of these names go.
+    static let reserved: MemberTable = [
+        "properties.time": "properties.time", "properties.distinct_id": "properties.distinct_id",
+        "properties.$insert_id": "properties.$insert_id", "properties.$user_id": "properties.$user_id",
+        "properties.$device_id": "properties.$device_id", "properties.token": "properties.token",
+        "properties.$distinct_ids": "properties.$distinct_ids",
+    ]
+    /// The operations of /engage that have the same result if they come twice, and whether their value is a list.
+    private static let operations: [(name: StaticString, takesList: Bool)] = [
+        ("$set", false), ("$set_once", false), ("$union", false), ("$remove", false), ("$unset", true),
+    ]
+
+    private enum Region: String, SettingValue, CaseIterable { case us, eu, `in` }
+    private enum Identity: String, SettingValue, CaseIterable { case simplified, original }
+
+    private let events: Endpoint.ID
+    private let people: Endpoint.ID
+    private let groups: Endpoint.ID
+    private let token: String
+    private let identity: Identity
+    private let groupKey: String
+    private let refusesLongTexts: Bool
+    private let maps: (members: MemberMap, traits: MemberMap, contextTraits: MemberMap, reserved: MemberMap)
+    private let context: (ip: Member, traits: Member, group: Member)
+    private let own: (ip: Member, group: Member, rest: Member, operations: [Member])
+
+    package init(_ setup: inout Setup) throws(SettingsFault) {
+        token = try setup.secret("token")
+        let region: Region = setup.settings.get("region") ?? .us
+        let base = "https://api\(region == .us ? "" : "-\(region.rawValue)").mixpanel.com"
+        let list = Envelope("[", between: ",", after: "]")
+        // /import takes 10 MB, and events of less than 1 MB.
+        var imported = Endpoint(
+            base, path: "/import?strict=1", envelope: list, limits: .init(events: 2000, body: 10_000_000, event: 999_999))
+        if let account: String = setup.settings.get("service_account") {
+            imported.path += "&project_id=\(try setup.settings.require("project_id", as: String.self))"
+            imported.headers = [setup.basicAuthorization(user: account, password: try setup.secret("service_secret"))]
+            setup.credentialsRemedy = "correct service_account, service_secret, project_id, or region"
+        } else {
+            imported.headers = [setup.basicAuthorization(user: token, password: "")]
+            setup.credentialsRemedy = "correct token, or region"
+        }
+        events = setup.endpoint(imported)
+        func profiles(_ path: String) -> Endpoint {
+            var endpoint = Endpoint(base, path: path, envelope: list, limits: .init(events: 2000, body: 10_000_000, event: 999_999))
+            endpoint.takesCompression = false
+            return endpoint
+        }
+        people = setup.endpoint(profiles("/engage?strict=1&verbose=1&ip=0"))
+        groups = setup.endpoint(profiles("/groups?strict=1&verbose=1"))
+        identity = setup.settings.get("identity") ?? .simplified
+        groupKey = setup.settings.get("group_key") ?? "company"
+        guard !groupKey.isEmpty, groupKey.utf8.allSatisfy({ ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 || $0 == 0x5f }) else {
+            throw SettingsFault("group_key may have only letters, digits and underscores")
+        }
+        refusesLongTexts = setup.settings.get("long_texts") == "refuse"
+        maps = (
+            setup.members(Mixpanel.members, into: "properties"), setup.members(Mixpanel.traits, into: "traits"),
+            setup.members(Mixpanel.contextTraits, into: "context.traits"), setup.members(Mixpanel.reserved)
+        )
+        context = (setup.member("context.ip"), setup.member("context.traits"), setup.member("context.groupId"))
+        own = (
+            setup.member("properties.ip"), setup.member("properties.\(groupKey)"), setup.member("properties.switchyard_unmapped"),
+            Mixpanel.operations.map { setup.member("properties.\($0.name)") }
+        )
+    }
+
+    // MARK: - Events
+
+    package func map(_ event: CanonicalEvent, to wire: inout WireEvents) {
+        guard let id = event.messageId, !Mixpanel.illegal.contains(id) else {
+            return wire.refuse("the event has no messageId by which Mixpanel recognizes an event that comes again")
+        }
+        // An anonymousId that is none, beside a userId, only goes to the rest.
+        let user = event.userId
+        let device = event.anonymousId.flatMap { user != nil && Mixpanel.fault(of: $0) != nil ? nil : $0 }
+        for id in [user, device, event.kind == .alias ? event.previousId : nil] {
+            if let fault = id.flatMap(Mixpanel.fault) { return wire.refuse(fault) }
+        }
+        if event[own.rest] != nil { return wire.refuse("properties has the member switchyard_unmapped, which the provider itself writes") }
+        for object in [event.properties, event.traits, event[context.traits]] {
+            if let fault = object.flatMap(fault) { return wire.refuse(fault) }
+        }
+        let person = Person(user: user, device: device)
+        profiles(of: event, person, &wire)
+
+        wire.begin(events)
+        wire.openObject()
+        if let fault = name(event, person, &wire) { return wire.refuse(fault) }
+        wire.openObject("properties")
+        wire.member("time", timeOf: event, as: .milliseconds)
+        write("distinct_id", person, &wire)
+        wire.member("$insert_id", uuidOf: event)
+        wire.member("$user_id", text: user)
+        wire.member("$device_id", text: device)
+        if identity == .original, let first = event.kind == .alias ? event.previousId : event.kind == .identify ? device : nil, user != nil
+        {
+            wire.openList("$distinct_ids")
+            wire.element(text: first)
+            wire.element(text: user)
+            wire.closeList()
+        }
+        wire.members(maps.reserved, of: event)
+        address(of: event, &wire)
+        if let group = event.groupId ?? event[context.group], group.isIdentity, event[own.group] == nil {
+            wire.member(key: groupKey, text: group)
+        }
+        wire.spliceRest(of: event.properties, in: event)
+        wire.members(maps.members, of: event)
+        wire.flatRest("switchyard_unmapped", of: event)
+        wire.closeObject()
+        wire.closeObject()
+        wire.end()
+    }
+
+    /// Writes the name of the event. Returns why there is none.
+    private func name(_ event: CanonicalEvent, _ person: Person, _ wire: inout WireEvents) -> String? {
+        switch event.kind {
+        case .track, .other:
+            guard let name = event.event ?? (event.kind == .other ? event.type : nil) else { return "the event has no name" }
+            if name.isLonger(than: 255) { return "the name of the event has more than 255 characters, and Mixpanel would cut it" }
+            wire.member("event", name)
+        case .identify:
+            guard person.user != nil || person.device != nil else { return "the identify has neither userId nor anonymousId" }
+            if identity == .simplified {
+                wire.member("event", constant: "$identify")
+            } else {
+                // Only two ids can be merged.
+                wire.member("event", constant: person.user != nil && person.device != nil ? "$merge" : "Identify")
+            }
+        case .alias:
+            guard identity == .original else { return "Simplified ID Merge has no aliases: a userId never changes" }
+            guard event.previousId != nil, person.user != nil else { return "the alias has no previousId, or no userId" }
+            wire.member("event", constant: "$merge")
+        case .group:
+            guard event.groupId != nil else { return "the group has no groupId" }
+            wire.member("event", constant: "Group")
+        case .page: wire.member("event", constant: "Loaded a Page")
+        case .screen: wire.member("event", constant: "Loaded a Screen")
+        }
+        return nil
+    }
+
+    /// Writes the address by which Mixpanel looks up a place. Without one it would take the router's own.
+    private func address(of event: CanonicalEvent, _ wire: inout WireEvents) {
+        if let given = event[own.ip] {
+            if given.isIdentity { return }
+            wire.member("properties.ip", given)
+        }
+        if let ip = event[context.ip], ip.isText, ip.isIdentity { wire.member("ip", ip) } else { wire.member("ip", number: 0) }
+    }
+
+    // MARK: - Profiles
+
+    private struct Person {
+        let user: Value?
+        let device: Value?
+    }
+
+    private func profiles(of event: CanonicalEvent, _ person: Person, _ wire: inout WireEvents) {
+        if event.kind == .group, let id = event.groupId, let traits = event.traits {
+            wire.begin(groups)
+            wire.openObject()
+            wire.member("$token", string: token)
+            wire.member("$group_key", string: groupKey)
+            wire.member("$group_id", text: id)
+            wire.member("$set", traits)
+            wire.closeObject()
+            wire.end()
+        }
+        guard person.user != nil || person.device != nil else { return }
+        if event.kind == .identify, let traits = event.traits ?? event[context.traits], traits.isObject {
+            begin(person, event, &wire)
+            wire.openObject("$set")
+            wire.members(event.traits == nil ? maps.contextTraits : maps.traits, of: event)
+            wire.spliceRest(of: traits, in: event)
+            wire.closeObject()
+            wire.closeObject()
+            wire.end()
+        }
+        for (operation, member) in zip(Mixpanel.operations, own.operations) {
+            guard let value = event[member], operation.takesList ? value.isList : value.isObject else { continue }
+            begin(person, event, &wire)
+            wire.member(operation.name, value)
+            wire.closeObject()
+            wire.end()
+        }
+    }
+
+    private func begin(_ person: Person, _ event: CanonicalEvent, _ wire: inout WireEvents) {
+        wire.begin(people)
+        wire.openObject()
+        wire.member("$token", string: token)
+        write("$distinct_id", person, &wire)
+        if let ip = event[context.ip], ip.isText, ip.isIdentity { wire.member("$ip", ip) }
+    }
+
+    private func write(_ key: StaticString, _ person: Person, _ wire: inout WireEvents) {
+        if let user = person.user { return wire.member(key, text: user) }
+        guard let device = person.device else { return wire.member(key, constant: "") }
+        if identity == .original { return wire.member(key, text: device) }
+        wire.write(key: key)
+        wire.put("\"$device:")
+        wire.put(bytes: device.isText ? UnsafeRawBufferPointer(device.body) : device.json)
+        wire.put("\"")
+    }
+
+    // MARK: - Limits
+
+    private static let illegal = TextSet(
+        [
+            "00000000-0000-0000-0000-000000000000", "anon", "anonymous", "nil", "none", "null", "n/a", "na", "undefined", "unknown",
+            "<nil>", "0", "-1", "true", "false", "[]", "{}",
+        ], ignoringCase: true)
+
+    private static func fault(of id: Value) -> String? {
+        if id.isLonger(than: 247) { return "an id has more than 247 characters, and Mixpanel would cut it" }
+        return illegal.contains(id) ? "an id is one that Mixpanel does not take, such as null or anonymous" : nil
+    }
+
+    /// Returns why Mixpanel would not take the members of an object.
+    private func fault(of object: Value) -> String? {
+        // The bound keeps the check below from using up the stack.
+        object.depth > 64 ? "the event has more than 64 objects and lists in one another" : fault(of: object, level: 0)
+    }
+
+    private func fault(of value: Value, level: Int) -> String? {
+        if value.isText {
+            return refusesLongTexts && value.isLonger(than: 255) ? "a text has more than 255 characters, and Mixpanel would cut it" : nil
+        }
+        var count = 0
+        for (_, member) in value.members {
+            count += 1
+            if level == 3, member.isObject { return "properties have more than three objects in one another, and Mixpanel takes three" }
+            if let fault = fault(of: member, level: level + 1) { return fault }
+        }
+        for element in value.elements {
+            count += 1
+            if let fault = fault(of: element, level: level) { return fault }
+        }
+        return count > 254 ? "an object or a list has more than 254 members, and Mixpanel takes 254" : nil
+    }
+
+    // MARK: - Answers
+
+    package func judge(_ reply: Reply, to request: SentRequest) -> Judgement {
+        reply.withJSON { answer in
+            guard reply.status == 200 || reply.status == 400, let answer else { return .standard }
+            var refused: [Int: Outcome] = [:]
+            var isUnclear = false
+            for record in answer["failed_records"].map({ Array($0.elements) }) ?? [] {
+                guard let index = record["index"]?.event.integer, (0..<request.count).contains(index) else {
+                    isUnclear = true
+                    continue
+                }
+                let words = [record["field"]?.text, record["message"]?.text].compactMap { $0.map { String($0.prefix(150)) } }
+                refused[index] = .rejected(code: reply.status, "Mixpanel refused it: " + words.joined(separator: ": "))
+            }
+            let imported = answer["num_records_imported"]?.event.integer
+            // An answer that does not account for each event is no verdict: then the bad one is found by halving, and `$insert_id` keeps
+            // what was taken from counting twice.
+            if !refused.isEmpty, !isUnclear, refused.count + (imported ?? request.count) >= request.count {
+                return .mixed(rest: .delivered, refused.map { (index: $0.key, outcome: $0.value) })
+            }
+            guard reply.status == 200 else { return .standard }
+            if isUnclear || !refused.isEmpty || imported.map({ $0 < request.count }) ?? false {
+                return .whole(.rejected(code: 200, "Mixpanel did not import all events"))
+            }
+            // /engage and /groups answer 200 also when they refuse.
+            guard answer["status"]?.event.integer == 0 || answer.event.integer == 0 else { return .standard }
+            let why = answer["error"]?.text.map { ": \($0.prefix(300))" } ?? ""
+            return .whole(.rejected(code: 200, "Mixpanel refused changes of profiles" + why))
+        }
+    }
+}
+
+@c(switchyard_plugin_entry) public func entry() -> UnsafePointer<switchyard_plugin> { export(VendorProvider<Mixpanel>.self) }
