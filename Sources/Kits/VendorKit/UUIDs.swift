@@ -10,10 +10,7 @@ extension WireEvents {
     public mutating func member(_ key: StaticString, uuidOf event: CanonicalEvent) {
         guard let id = event.messageId else { return }
         if id.isUUID { return member(key, id) }
-        let uuid = id.withText { text in
-            // An id that is a number, or that is no text, is hashed as it is written.
-            UUIDs.derived(from: text ?? UnsafeBufferPointer(start: id.base, count: id.count))
-        }
+        let uuid = id.derivedUUID
         write(key: key)
         put(byte: UInt8(ascii: "\""))
         UUIDs.write(uuid) { put(byte: $0) }
@@ -35,6 +32,14 @@ extension Value {
             }
         }
         return true
+    }
+
+    /// The 16 bytes of the UUID of version 5 that is derived from an id: the same for the same id.
+    public var derivedUUID: [UInt8] {
+        withText { text in
+            // An id that is a number, or that is no text, is hashed as it is written.
+            UUIDs.derived(from: text ?? UnsafeBufferPointer(start: base, count: count))
+        }
     }
 }
 
