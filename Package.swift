@@ -76,6 +76,7 @@ let package = Package(
         adapterProduct("Console"),
         adapterProduct("Exec"),
         adapterProduct("File"),
+        adapterProduct("GA4"),
         adapterProduct("HTTP"),
         adapterProduct("NoOp"),
         adapterProduct("PostHog"),
@@ -329,6 +330,7 @@ let package = Package(
             name: "VendorSupport", dependencies: ["HTTPSupport", "VendorKit", "HTTPKit", "PluginKit", "Seeded"],
             path: "Tests/VendorSupport", swiftSettings: strict),
         tests("VendorKitTests", ["VendorKit", "VendorSupport", "HTTPSupport", "HTTPKit", "PluginKit", "Seeded"]),
+        tests("GA4Tests", ["GA4"] + vendorTests),
         tests("PostHogTests", ["PostHog"] + vendorTests),
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
@@ -350,6 +352,7 @@ let package = Package(
             adapter("File", ["CPlatform", "CZlib", "CZstd"]),
             adapter("HTTP", ["HTTPKit"]),
             adapter("NoOp", hasCases: false),
+            vendor("GA4"),
             vendor("PostHog"),
         ]
 )
