@@ -69,6 +69,7 @@ struct MappingTests {
         let group = #"{"type":"group","anonymousId":"1.2","groupId":"g","traits":{"size":3}}"#
         #expect(try wire(group).contains(#""name":"join_group""#))
         #expect(try parameters(group) == #"{"size":3,"group_id":"g"}"#)
+        #expect(try !wire(group).contains("user_properties"))
         #expect(
             try wire(#"{"type":"identify","anonymousId":"1.2","userId":"u","traits":{"plan":"pro","n":1},"timestamp":"\#(time)"}"#)
                 == #"{"client_id":"1.2","user_id":"u","user_properties":{"plan":{"value":"pro"},"n":{"value":1}},"events":["#
@@ -117,6 +118,7 @@ struct MappingTests {
         // Two parts of the UUID of version 5 of "a1", 9e3a5a78-7550-5830-8b05-5e55f9145e8d, as numbers.
         let derived = try id(#""anonymousId":"a1""#)
         #expect(derived == #"{"client_id":"507140730.2031378063""#)
+        #expect(try derived == id(#""userId":"u","anonymousId":"a1""#))
         #expect(try derived == id(#""userId":"a1""#) && derived != id(#""anonymousId":"a2""#))
         #expect(try id(#""anonymousId":"a1""#, more: #""derive_id":false"#) == "the event has no client_id")
         #expect(try id(#""anonymousId":"a1""#, app) == "the event has no app_instance_id")
@@ -143,6 +145,21 @@ struct MappingTests {
         let items = Array(repeating: "{\"item_name\":\"\(String(repeating: "x", count: 100))\"}", count: 200).joined(separator: ",")
         let mapped = try map(Array(repeating: event("1.2", #","properties":{"items":[\#(items)]}"#), count: 12))
         #expect(mapped.bodies.count == 3 && mapped.bodies.allSatisfy { $0.text.utf8.count < 130_000 })
+    }
+
+    @Test("a body has at most 129,999 bytes")
+    func largest() throws {
+        let names = ["item_name", "item_brand", "item_category", "item_variant", "affiliation", "coupon"]
+        let item = "{" + names.map { "\"\($0)\":\"\(String(repeating: "x", count: 100))\"" }.joined(separator: ",") + "}"
+        /// Items of 700 bytes make the large part of the body, and ten parameters the rest.
+        func event(_ padding: Int) -> String {
+            let pads = (0..<10).map { "\"p\($0)\":\"\(String(repeating: "y", count: max(0, min(100, padding - $0 * 100))))\"" }
+            return tracked("{\(pads.joined(separator: ",")),\"items\":[\(Array(repeating: item, count: 185).joined(separator: ","))]}")
+        }
+        let base = try wire(event(0)).utf8.count
+        try #require((129_000..<129_999).contains(base))
+        #expect(try wire(event(129_999 - base)).utf8.count == 129_999)
+        #expect(try wire(event(130_000 - base)).hasPrefix("the event needs a body of 130000 bytes"))
     }
 
     @Test("an event that is older than 72 hours is refused, and one of the future happened when it arrived")
