@@ -80,6 +80,7 @@ let package = Package(
         adapterProduct("Console"),
         adapterProduct("Exec"),
         adapterProduct("File"),
+        adapterProduct("GA4"),
         adapterProduct("HTTP"),
         adapterProduct("Mixpanel"),
         adapterProduct("NoOp"),
@@ -363,6 +364,7 @@ let package = Package(
         tests("VendorKitTests", ["VendorKit", "VendorSupport", "HTTPSupport", "PluginKit", "Seeded"]),
         tests("AmplitudeTests", ["Amplitude"] + vendorTests),
         tests("MixpanelTests", ["Mixpanel"] + vendorTests),
+        tests("GA4Tests", ["GA4"] + vendorTests),
         tests("PostHogTests", ["PostHog"] + vendorTests),
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
@@ -386,6 +388,7 @@ let package = Package(
             adapter("NoOp", hasCases: false),
             vendor("Amplitude"),
             vendor("Mixpanel"),
+            vendor("GA4"),
             vendor("PostHog"),
         ]
 )

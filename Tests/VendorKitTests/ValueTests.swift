@@ -30,6 +30,28 @@ struct ValueTests {
         #expect(with(#"{"a":[{"b":"[["}],"c":1}"#) { $0.depth } == 3 && with(#""[""#) { $0.depth } == 0)
     }
 
+    @Test("the beginning of a text ends between characters, and never inside an escape")
+    func beginnings() {
+        func beginning(_ json: String, _ most: Int) -> String {
+            var room = most
+            let bytes = with(json) { String(decoding: $0.body(within: &room), as: UTF8.self) }
+            return "\(bytes)|\(room)"
+        }
+        #expect(beginning(#""abc""#, 2) == "ab|0" && beginning(#""abc""#, 4) == "abc|1" && beginning("7", 4) == "|4")
+        #expect(beginning(#""é\n\u00e9x""#, 3) == #"é\n\u00e9|0"#)
+        #expect(beginning(#""\ud83d\ude00\ud83dx""#, 2) == #"\ud83d\ude00\ud83d|0"#)
+        #expect(beginning(#""\uDBFF\uDFFF😀x""#, 2) == #"\uDBFF\uDFFF😀|0"#)
+        #expect(beginning(#""\ud83d""#, 1) == #"\ud83d|0"# && beginning(#""\ude00\ude00""#, 1) == #"\ude00|0"#)
+    }
+
+    @Test("a text can be a time, and an id gives the same UUID each time")
+    func times() {
+        #expect(with(#""1970-01-01T00:00:01Z""#) { $0.time } == 1_000_000_000 && with(#""soon""#) { $0.time } == nil)
+        #expect(with("1970") { $0.time } == nil)
+        #expect(with(#""a""#) { $0.derivedUUID } == with(#""\u0061""#) { $0.derivedUUID })
+        #expect(with(#""1""#) { $0.derivedUUID } == with("1") { $0.derivedUUID } && with("2") { $0.derivedUUID }.count == 16)
+    }
+
     @Test("a set of texts has texts and numbers, and ignores the case of letters only if it is told to")
     func sets() {
         let set = TextSet(["none", "0", "[object object]"], ignoringCase: true)

@@ -109,10 +109,7 @@ public struct CanonicalEvent {
         return isTooFar ? (now < time ? .min : .max) : age
     }
 
-    var parsedTimestamp: Int64? {
-        guard let text = text(Place.timestamp) else { return nil }
-        return text.withText { $0.flatMap(Times.parse) }
-    }
+    var parsedTimestamp: Int64? { text(Place.timestamp)?.time }
 
     func value(_ slot: Int) -> Value? {
         let place = slots[slot]

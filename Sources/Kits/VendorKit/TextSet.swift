@@ -19,7 +19,8 @@ public struct TextSet: Sendable {
         return value.withText { $0.map(contains) ?? false }
     }
 
-    private func contains(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    /// Returns true if the bytes are one of the texts.
+    public func contains(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard lengths & 1 << UInt64(text.count & 63) != 0 else { return false }
         return texts.contains { candidate in
             guard candidate.utf8CodeUnitCount == text.count else { return false }

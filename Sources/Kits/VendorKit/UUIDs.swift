@@ -12,11 +12,8 @@ extension WireEvents {
         if id.isUUID { return member(key, id) }
         write(key: key)
         put(byte: UInt8(ascii: "\""))
-        // An id that is a number is hashed as it is written.
-        id.withText { text in
-            UUIDs.withDerived(from: text ?? UnsafeBufferPointer(start: id.base, count: id.count)) { uuid in
-                UUIDs.write(uuid) { put(byte: $0) }
-            }
+        id.withDerivedUUID { uuid in
+            UUIDs.write(uuid) { put(byte: $0) }
         }
         put(byte: UInt8(ascii: "\""))
     }
@@ -36,6 +33,16 @@ extension Value {
             }
         }
         return true
+    }
+
+    /// The 16 bytes of the UUID of version 5 that is derived from an id: the same for the same id.
+    public var derivedUUID: [UInt8] { withDerivedUUID { Array($0) } }
+
+    func withDerivedUUID<R>(_ use: (UnsafeBufferPointer<UInt8>) -> R) -> R {
+        withText { text in
+            // An id that is a number is hashed as it is written.
+            UUIDs.withDerived(from: text ?? UnsafeBufferPointer(start: base, count: count), use)
+        }
     }
 }
 

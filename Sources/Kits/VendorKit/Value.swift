@@ -37,6 +37,41 @@ public struct Value: @unchecked Sendable {
         isText ? UnsafeBufferPointer(start: base + 1, count: count - 2) : UnsafeBufferPointer(start: base, count: 0)
     }
 
+    /// The beginning of `body` that makes at most `room` characters (Unicode scalars). It reduces `room` by the number of them.
+    public func body(within room: inout Int) -> UnsafeBufferPointer<UInt8> {
+        let body = body
+        var end = 0
+        while end < body.count, room > 0 {
+            end += Value.length(of: body, at: end)
+            room -= 1
+        }
+        return UnsafeBufferPointer(rebasing: body[..<end])
+    }
+
+    /// Returns the number of bytes of the character that begins at a place. An escape for a pair of surrogates is one character.
+    private static func length(of body: UnsafeBufferPointer<UInt8>, at place: Int) -> Int {
+        /// True for `\uD8` to `\uDB`, or for `\uDC` to `\uDF`.
+        func isSurrogate(_ place: Int, isHigh: Bool) -> Bool {
+            guard place + 6 <= body.count, body[place] == UInt8(ascii: "\\"), body[place + 1] == UInt8(ascii: "u"),
+                body[place + 2] | 0x20 == UInt8(ascii: "d")
+            else { return false }
+            let digit = body[place + 3] | 0x20
+            return digit >= UInt8(ascii: "8") && (digit < UInt8(ascii: "c")) == isHigh
+        }
+        switch body[place] {
+        case UInt8(ascii: "\\"):
+            if body[place + 1] != UInt8(ascii: "u") { return 2 }
+            return isSurrogate(place, isHigh: true) && isSurrogate(place + 6, isHigh: false) ? 12 : 6
+        case ..<0xc0: return 1
+        case ..<0xe0: return 2
+        case ..<0xf0: return 3
+        default: return 4
+        }
+    }
+
+    /// The time, in nanoseconds since 1970, if the value is the text of one.
+    public var time: Int64? { withText { $0.flatMap(Times.parse) } }
+
     /// Calls `use` with the decoded text, or with nil if the value is no text, or if it has a single half of a surrogate pair.
     public func withText<R>(_ use: (UnsafeBufferPointer<UInt8>?) -> R) -> R { isText ? Text.withText(body, use) : use(nil) }
 

@@ -256,6 +256,15 @@ public struct WireEvents: ~Copyable {
         buffer.append(UInt8(ascii: ":"))
     }
 
+    /// Writes a key of characters that need no escapes, and its colon, for a value that is written with `put`.
+    public mutating func write(plainKey key: UnsafeBufferPointer<UInt8>) {
+        comma()
+        buffer.append(UInt8(ascii: "\""))
+        buffer.append(contentsOf: UnsafeRawBufferPointer(key))
+        buffer.append(UInt8(ascii: "\""))
+        buffer.append(UInt8(ascii: ":"))
+    }
+
     mutating func write(key: Value) {
         comma()
         append(key)
