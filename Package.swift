@@ -63,7 +63,7 @@ func adapter(_ name: String, _ dependencies: [Target.Dependency] = [], hasCases:
 }
 
 /// An adapter that posts to the API of a vendor.
-func vendor(_ name: String) -> Target { adapter(name, ["VendorKit"]) }
+func vendor(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target { adapter(name, ["VendorKit"] + dependencies) }
 
 func adapterProduct(_ name: String) -> Product {
     .library(name: name, type: .dynamic, targets: [name])
@@ -79,6 +79,8 @@ let package = Package(
         adapterProduct("HTTP"),
         adapterProduct("NoOp"),
         adapterProduct("PostHog"),
+        adapterProduct("RudderStack"),
+        adapterProduct("Segment"),
         // This library is loaded by name when an expression uses `matches`. Nothing else needs libre2 and the C++ library.
         .library(name: "switchyard-patterns", type: .dynamic, targets: ["CRE2"]),
     ],
@@ -219,6 +221,8 @@ let package = Package(
         module("HTTPKit", in: "Kits", ["PluginKit", "CCurl", "CCrypto", "CZlib", "CZstd"]),
         // The kit under the adapters of vendors: it reads events, writes what a vendor's API takes, and understands the answers.
         module("VendorKit", in: "Kits", ["HTTPKit", "PluginKit", "Events", "Encoding"]),
+        // The batch API that Segment and RudderStack share.
+        module("SegmentAPI", in: "Kits", ["VendorKit"]),
 
         // The plugin ABI. Its one header is the only code that a module and the router share.
         native("CSwitchyardPlugin", in: "Kits"),
@@ -330,6 +334,7 @@ let package = Package(
             path: "Tests/VendorSupport", swiftSettings: strict),
         tests("VendorKitTests", ["VendorKit", "VendorSupport", "HTTPSupport", "HTTPKit", "PluginKit", "Seeded"]),
         tests("PostHogTests", ["PostHog"] + vendorTests),
+        tests("SegmentTests", ["Segment", "RudderStack", "SegmentAPI"] + vendorTests),
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
             "GenerationsTests",
@@ -351,6 +356,8 @@ let package = Package(
             adapter("HTTP", ["HTTPKit"]),
             adapter("NoOp", hasCases: false),
             vendor("PostHog"),
+            vendor("RudderStack", ["SegmentAPI"]),
+            vendor("Segment", ["SegmentAPI"]),
         ]
 )
 
