@@ -81,6 +81,7 @@ let package = Package(
         adapterProduct("PostHog"),
         adapterProduct("RudderStack"),
         adapterProduct("Segment"),
+        adapterProduct("Sentry"),
         // This library is loaded by name when an expression uses `matches`. Nothing else needs libre2 and the C++ library.
         .library(name: "switchyard-patterns", type: .dynamic, targets: ["CRE2"]),
     ],
@@ -334,6 +335,7 @@ let package = Package(
             path: "Tests/VendorSupport", swiftSettings: strict),
         tests("VendorKitTests", ["VendorKit", "VendorSupport", "HTTPSupport", "HTTPKit", "PluginKit", "Seeded"]),
         tests("PostHogTests", ["PostHog"] + vendorTests),
+        tests("SentryTests", ["Sentry"] + vendorTests),
         tests("SegmentTests", ["Segment", "RudderStack", "SegmentAPI"] + vendorTests),
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
@@ -358,6 +360,7 @@ let package = Package(
             vendor("PostHog"),
             vendor("RudderStack", ["SegmentAPI"]),
             vendor("Segment", ["SegmentAPI"]),
+            vendor("Sentry"),
         ]
 )
 
