@@ -140,6 +140,8 @@ struct SentryMappingTests {
         let text = try wire(track(#""error":"e","tags":{"a b":"c","ok":true,"list":[1],"line":"a\nb"}"#))
         #expect(text.contains(#""tags":{"ok":true,"event":"Failed"}"#))
         #expect(text.hasSuffix(#""extra":{"tags":{"a b":"c","ok":true,"list":[1],"line":"a\nb"}}}"#))
+        let key = String(repeating: "k", count: 32)
+        #expect(try wire(track(#""error":"e","tags":{"\#(key)":1,"\#(key)k":2}"#)).contains(#""tags":{"\#(key)":1,"event":"Failed"}"#))
         #expect(try wire(track(#""error":"e","tags":{"event":"own"}"#)).contains(#""tags":{"event":"own"}"#))
     }
 
