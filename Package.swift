@@ -66,7 +66,7 @@ func adapter(
 }
 
 /// An adapter that posts to the API of a vendor.
-func vendor(_ name: String) -> Target { adapter(name, on: "VendorKit") }
+func vendor(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target { adapter(name, on: "VendorKit", dependencies) }
 
 func adapterProduct(_ name: String) -> Product {
     .library(name: name, type: .dynamic, targets: [name])
@@ -85,6 +85,9 @@ let package = Package(
         adapterProduct("Mixpanel"),
         adapterProduct("NoOp"),
         adapterProduct("PostHog"),
+        adapterProduct("RudderStack"),
+        adapterProduct("Segment"),
+        adapterProduct("Sentry"),
         // This library is loaded by name when an expression uses `matches`. Nothing else needs libre2 and the C++ library.
         .library(name: "switchyard-patterns", type: .dynamic, targets: ["CRE2"]),
     ],
@@ -238,6 +241,8 @@ let package = Package(
         module("HTTPKit", in: "Kits", ["PluginKit", "CCurl", "CCrypto", "CZlib", "CZstd"]),
         // The kit under the adapters of vendors: it reads events, writes what a vendor's API takes, and understands the answers.
         module("VendorKit", in: "Kits", ["HTTPKit", "PluginKit", "Events", "Encoding"]),
+        // The batch API that Segment and RudderStack share.
+        module("SegmentAPI", in: "Kits", ["VendorKit"]),
 
         // The plugin ABI. Its one header is the only code that a module and the router share.
         native("CSwitchyardPlugin", in: "Kits"),
@@ -366,6 +371,8 @@ let package = Package(
         tests("MixpanelTests", ["Mixpanel"] + vendorTests),
         tests("GA4Tests", ["GA4"] + vendorTests),
         tests("PostHogTests", ["PostHog"] + vendorTests),
+        tests("SentryTests", ["Sentry"] + vendorTests),
+        tests("SegmentTests", ["Segment", "RudderStack", "SegmentAPI"] + vendorTests),
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
             "GenerationsTests",
@@ -390,6 +397,9 @@ let package = Package(
             vendor("Mixpanel"),
             vendor("GA4"),
             vendor("PostHog"),
+            vendor("RudderStack", ["SegmentAPI"]),
+            vendor("Segment", ["SegmentAPI"]),
+            vendor("Sentry"),
         ]
 )
 

@@ -63,8 +63,10 @@ public struct Description: Sendable {
         assert(concurrency >= 1 && !name.isEmpty, "a module has no name, or takes no batch")
     }
 
-    /// Adds settings behind the others, such as those of a kit.
-    public mutating func add(_ settings: KeyValuePairs<String, Schema>) { self.settings += Array(settings) }
+    /// Adds settings behind the others, such as those of a kit. A setting that is already there stays as it is.
+    public mutating func add(_ settings: KeyValuePairs<String, Schema>) {
+        self.settings += settings.filter { added in !self.settings.contains { $0.key == added.key } }
+    }
 
     /// Returns the JSON text of `describe`.
     public func json(erase: Bool) -> String {

@@ -1,0 +1,373 @@
+// The provider `sentry`: Sentry's envelope API. An event that tells of an error becomes one error event in an envelope of its own, and every
+// other event is refused. docs/providers/sentry.md has the mapping and says what is lost.
+
+public import VendorKit
+
+package struct Sentry: Vendor {
+    package static let about = VendorDescription(
+        name: "sentry", version: "0.1.0", summary: "Sends errors to Sentry.",
+        settings: [
+            "dsn": .text("the DSN of the project, such as https://KEY@o1.ingest.sentry.io/2").required.secret,
+            "take": .choice(
+                "errors: events with an exception, or of the level error or fatal; all: every track event of the route",
+                of: ["errors", "all"], default: "errors"),
+            "environment": .text("the environment of events that name none, such as production"),
+            "release": .text("the release of events that name none"),
+            "platform": .text("the platform of events that name none, such as python", default: "other"),
+        ],
+        delivery: .init(batchEvents: 100, batchBytes: "4MB", ordered: false),
+        mapping: [
+            MappingRow("messageId", "event_id", note: "32 hexadecimal digits; derived if it is no UUID"),
+            MappingRow("timestamp, or else the arrival", "timestamp"),
+            MappingRow("properties.exception, $exception_list, error", "exception.values", note: "Sentry's own form, or type and message"),
+            MappingRow("properties.error_message, error_type", "exception.values[0].value, .type"),
+            MappingRow("properties.message, or else the name", "logentry.formatted"),
+            MappingRow("event, or else the type", "tags.event"),
+            MappingRow("properties.level", "level", note: "without one it is error"),
+            MappingRow("properties.platform, logger, transaction, fingerprint, breadcrumbs, tags, environment", "the same"),
+            MappingRow("properties.release, or else context.app.version", "release"),
+            MappingRow("userId, or else anonymousId", "user.id"),
+            MappingRow("other properties", "extra", note: "byte for byte"),
+            MappingRow("everything else", "extra.switchyard_unmapped", note: "in its own structure"),
+        ] + (users + requests + oses + devices + apps + cultures).map { MappingRow($0.from, $0.to) })
+
+    // What Sentry has names of its own for. The first member of several that is a text is written.
+    private typealias Row = (from: String, name: StaticString, to: String)
+    private static let users: [Row] = [
+        ("traits.email", "email", "user.email"), ("context.traits.email", "email", "user.email"),
+        ("traits.username", "username", "user.username"), ("context.traits.username", "username", "user.username"),
+        ("traits.name", "name", "user.name"), ("context.traits.name", "name", "user.name"), ("context.ip", "ip_address", "user.ip_address"),
+    ]
+    private static let requests: [Row] = [("context.page.url", "url", "request.url")]
+    private static let oses: [Row] = [
+        ("context.os.name", "name", "contexts.os.name"), ("context.os.version", "version", "contexts.os.version"),
+    ]
+    private static let devices: [Row] = [
+        ("context.device.name", "name", "contexts.device.name"), ("context.device.model", "model", "contexts.device.model"),
+        ("context.device.manufacturer", "manufacturer", "contexts.device.manufacturer"),
+    ]
+    private static let apps: [Row] = [
+        ("context.app.name", "app_name", "contexts.app.app_name"), ("context.app.build", "app_build", "contexts.app.app_build"),
+        ("context.app.namespace", "app_identifier", "contexts.app.app_identifier"),
+    ]
+    private static let cultures: [Row] = [
+        ("context.locale", "locale", "contexts.culture.locale"), ("context.timezone", "timezone", "contexts.culture.timezone"),
+    ]
+
+    /// An error as an object, with the names that clients have for its parts.
+    private struct Fields: Sendable {
+        let whole: Member
+        let type: [Member]
+        let value: [Member]
+        let values, stacktrace, module, mechanism: Member
+
+        init(_ path: String, _ setup: inout Setup) {
+            func member(_ name: String) -> Member { setup.member("\(path).\(name)") }
+            whole = setup.member(path)
+            type = [member("type"), member("name"), member("class")]
+            value = [member("value"), member("message")]
+            (values, stacktrace, module, mechanism) = (member("values"), member("stacktrace"), member("module"), member("mechanism"))
+        }
+    }
+    private typealias Texts = [(name: StaticString, members: [Member])]
+
+    private let endpoint: Endpoint.ID
+    private let takesAll: Bool
+    private let fallback: (environment: String?, release: String?, platform: String)
+    private let errors: [Fields]
+    private let list: Member
+    private let error: (message: [Member], type: [Member], stacktrace: Member)
+    private let own:
+        (
+            level: Member, message: Member, platform: Member, fingerprint: Member, breadcrumbs: Member, tags: Member, rest: Member
+        )
+    private let ownTexts: [(name: StaticString, member: Member, most: Int)]
+    private let environment: [Member]
+    private let release: [Member]
+    private let agent: Member
+    private let user, request: Texts
+    private let contexts: [(name: StaticString, texts: Texts)]
+
+    package init(_ setup: inout Setup) throws(SettingsFault) {
+        let dsn = try DSN(setup.secret("dsn"))
+        var envelopes = Endpoint(
+            dsn.base, path: "/api/\(dsn.project)/envelope/",
+            envelope: Envelope(most: 48, after: Array("\n".utf8)) { contents in
+                Array(contents.group) + Array("\n{\"type\":\"event\",\"length\":\(contents.bytes)}\n".utf8)
+            }, limits: .init(events: 1, event: 1 << 20))
+        envelopes.contentType = "application/x-sentry-envelope"
+        let client = "Sentry sentry_version=7, sentry_client=switchyard/\(Sentry.about.version), "
+        let secret = dsn.secret.map { ", sentry_secret=\($0)" } ?? ""
+        envelopes.headers = [Header("X-Sentry-Auth", client + "sentry_key=\(dsn.key)\(secret)")]
+        envelopes.keptHeaders = ["x-sentry-rate-limits", "retry-after"]
+        endpoint = setup.endpoint(envelopes)
+        for text in [dsn.key, dsn.secret].compactMap({ $0 }) { setup.hide(text) }
+        setup.credentialsRemedy = "correct dsn"
+        takesAll = setup.settings.get("take") == "all"
+        fallback = (
+            setup.settings.get("environment"), setup.settings.get("release"), setup.settings.get("platform") ?? "other"
+        )
+        func property(_ name: String) -> Member { setup.member("properties.\(name)") }
+        func texts(_ rows: [Row]) -> Texts {
+            var texts: Texts = []
+            for row in rows {
+                let member = setup.member(row.from)
+                if let last = texts.last, "\(last.name)" == "\(row.name)" {
+                    texts[texts.count - 1].members.append(member)
+                } else {
+                    texts.append((row.name, [member]))
+                }
+            }
+            return texts
+        }
+        errors = [Fields("properties.exception", &setup), Fields("properties.error", &setup)]
+        list = property("$exception_list")
+        error = (
+            [property("error_message"), property("exception_message")],
+            [property("error_type"), property("error_name"), property("exception_type")], property("stacktrace")
+        )
+        own = (
+            property("level"), property("message"), property("platform"), property("fingerprint"), property("breadcrumbs"),
+            property("tags"), property("switchyard_unmapped")
+        )
+        ownTexts = [("logger", property("logger"), 64), ("transaction", property("transaction"), 200)]
+        environment = [property("environment"), setup.member("context.environment")]
+        release = [property("release"), setup.member("context.app.version")]
+        agent = setup.member("context.userAgent")
+        (user, request) = (texts(Sentry.users), texts(Sentry.requests))
+        contexts = [
+            ("os", texts(Sentry.oses)), ("device", texts(Sentry.devices)), ("app", texts(Sentry.apps)), ("culture", texts(Sentry.cultures)),
+        ]
+    }
+
+    // MARK: - Mapping
+
+    package func map(_ event: CanonicalEvent, to wire: inout WireEvents) {
+        guard event.kind == .track || event.kind == .other else { return wire.refuse("only track events can be errors") }
+        let level = event[own.level].flatMap { Level($0) }
+        let hasError = hasError(event)
+        guard hasError || takesAll || level == .error || level == .fatal else {
+            return wire.refuse("the event tells of no error: it has no exception, and its level is neither error nor fatal")
+        }
+        let name = event.event ?? (event.kind == .other ? event.type : nil)
+        guard hasError || name != nil || first([own.message], event) != nil else {
+            return wire.refuse("the event has no exception, no message and no name")
+        }
+        if event[own.rest] != nil { return wire.refuse("properties has the member switchyard_unmapped, which the provider itself writes") }
+
+        wire.begin(endpoint)
+        wire.openObject()
+        wire.member("event_id", hexIDOf: event)
+        wire.closeObject()
+        wire.endGroup()
+        wire.openObject()
+        wire.member("event_id", hexIDOf: event)
+        wire.member("timestamp", timeOf: event, as: .text)
+        if level != nil { wire.take(event[own.level]) }
+        wire.member("level", constant: (level ?? .error).name)
+        if let platform = event[own.platform], Sentry.platforms.contains(platform), platform.isText {
+            wire.member("platform", platform)
+        } else {
+            wire.member("platform", string: fallback.platform)
+        }
+        writeOwn(event, to: &wire)
+        if hasError { writeError(event, to: &wire) }
+        if let text = first([own.message], event) ?? (hasError ? nil : name) {
+            wire.openObject("logentry")
+            wire.member("formatted", text)
+            wire.closeObject()
+        }
+        writeTags(event, name, to: &wire)
+        wire.openObject("user")
+        wire.member("id", text: event.userId ?? event.anonymousId)
+        write(user, event, to: &wire)
+        wire.closeObject()
+        writeSurroundings(event, to: &wire)
+        wire.openObject("extra")
+        wire.spliceRest(of: event.properties, in: event)
+        wire.rest("switchyard_unmapped", of: event)
+        wire.closeObject()
+        wire.closeObject()
+        wire.end()
+    }
+
+    /// Sentry would take the router's own address for the user's if it were not told to infer none.
+    private func writeOwn(_ event: CanonicalEvent, to wire: inout WireEvents) {
+        wire.openObject("sdk")
+        wire.member("name", constant: "switchyard")
+        wire.member("version", string: Sentry.about.version)
+        wire.openObject("settings")
+        wire.member("infer_ip", constant: "never")
+        wire.closeObject()
+        wire.closeObject()
+        for (name, member, most) in ownTexts {
+            if let text = first([member], event), Sentry.isLine(text, most: most) { wire.member(name, text) }
+        }
+        write("environment", first(environment, event), most: 64, else: fallback.environment, to: &wire)
+        write("release", first(release, event), most: 200, else: fallback.release, to: &wire)
+        if let list = event[own.fingerprint], list.isList, list.elements.allSatisfy(\.isText) { wire.member("fingerprint", list) }
+        if let crumbs = event[own.breadcrumbs], crumbs.isList || crumbs["values"]?.isList ?? false { wire.member("breadcrumbs", crumbs) }
+    }
+
+    private func write(_ name: StaticString, _ text: Value?, most: Int, else fallback: String?, to wire: inout WireEvents) {
+        if let text, Sentry.isLine(text, most: most), !text.body.contains(UInt8(ascii: "/")) {
+            wire.member(name, text)
+        } else if let fallback {
+            wire.member(name, string: fallback)
+        }
+    }
+
+    private func hasError(_ event: CanonicalEvent) -> Bool {
+        Sentry.isExceptionList(event[list]) || first(error.message, event) != nil
+            || errors.contains { fields in
+                guard let whole = event[fields.whole] else { return false }
+                return whole.isText && whole.count > 2 || Sentry.isExceptionList(whole) || Sentry.isExceptionList(event[fields.values])
+                    || first(fields.type + fields.value, event) != nil
+            }
+    }
+
+    /// Writes the first form of an error that the event has. What the others hold is left to `extra`.
+    private func writeError(_ event: CanonicalEvent, to wire: inout WireEvents) {
+        wire.openObject("exception")
+        defer { wire.closeObject() }
+        for fields in errors {
+            guard let whole = event[fields.whole] else { continue }
+            for values in [whole, event[fields.values]] {
+                if let values, Sentry.isExceptionList(values) { return wire.member("values", values) }
+            }
+            let value = whole.isText && whole.count > 2 ? whole : first(fields.value, event)
+            let type = first(fields.type, event)
+            guard type != nil || value != nil else { continue }
+            write(type: type ?? first(error.type, event), value, event[fields.stacktrace] ?? event[error.stacktrace], to: &wire) { wire in
+                wire.member("module", first([fields.module], event))
+                if let mechanism = event[fields.mechanism], mechanism.isObject { wire.member("mechanism", mechanism) }
+            }
+            return
+        }
+        if let values = event[list], Sentry.isExceptionList(values) { return wire.member("values", values) }
+        write(type: first(error.type, event), first(error.message, event), event[error.stacktrace], to: &wire) { _ in }
+    }
+
+    private func write(
+        type: Value?, _ value: Value?, _ stacktrace: Value?, to wire: inout WireEvents, _ more: (inout WireEvents) -> Void
+    ) {
+        wire.openList("values")
+        wire.openObject()
+        wire.member("type", type)
+        wire.member("value", value)
+        if let stacktrace, stacktrace["frames"]?.isList ?? false { wire.member("stacktrace", stacktrace) }
+        more(&wire)
+        wire.closeObject()
+        wire.closeList()
+    }
+
+    /// Writes the tags that Sentry takes. If it does not take all of them, `extra` has them too.
+    private func writeTags(_ event: CanonicalEvent, _ name: Value?, to wire: inout WireEvents) {
+        wire.openObject("tags")
+        var hasEvent = false
+        if let tags = event[own.tags], tags.isObject {
+            var isWhole = true
+            for (key, value) in tags.members {
+                let isShort = value.isText ? value.count > 2 && Sentry.isLine(value, most: 200) : value.isNumber || value.isFlag
+                guard isShort, Sentry.isTag(key) else {
+                    isWhole = false
+                    continue
+                }
+                hasEvent = hasEvent || key.isText("event")
+                wire.member(key, value)
+            }
+            if isWhole { wire.take(tags) }
+        }
+        if !hasEvent, let name, Sentry.isLine(name, most: 200) { wire.member("event", name) }
+        wire.closeObject()
+    }
+
+    private func writeSurroundings(_ event: CanonicalEvent, to wire: inout WireEvents) {
+        wire.openObject("request")
+        write(request, event, to: &wire)
+        if let agent = first([agent], event) {
+            wire.openObject("headers")
+            wire.member("User-Agent", agent)
+            wire.closeObject()
+        }
+        wire.closeObject()
+        wire.openObject("contexts")
+        for (name, rows) in contexts where rows.contains(where: { first($0.members, event) != nil }) {
+            wire.openObject(name)
+            write(rows, event, to: &wire)
+            wire.closeObject()
+        }
+        wire.closeObject()
+    }
+
+    private func write(_ texts: Texts, _ event: CanonicalEvent, to wire: inout WireEvents) {
+        for (name, members) in texts { wire.member(name, first(members, event)) }
+    }
+
+    // MARK: - Values
+
+    /// Returns the first member that is a text and not empty.
+    private func first(_ members: [Member], _ event: CanonicalEvent) -> Value? {
+        for member in members {
+            if let value = event[member], value.isText, value.count > 2 { return value }
+        }
+        return nil
+    }
+
+    /// True for a list in Sentry's own form. Sentry drops an exception without a type and a value.
+    private static func isExceptionList(_ value: Value?) -> Bool {
+        guard let value, value.isList else { return false }
+        var count = 0
+        for element in value.elements {
+            guard element["type"]?.isText ?? false || element["value"]?.isText ?? false else { return false }
+            count += 1
+        }
+        return count > 0
+    }
+
+    /// True for a text of one line that is not too long.
+    private static func isLine(_ text: Value, most: Int) -> Bool {
+        !text.isLonger(than: most) && text.withText { $0.map { !$0.contains { $0 == 0x0a || $0 == 0x0d } } ?? false }
+    }
+
+    private static func isTag(_ key: Value) -> Bool {
+        (1...32).contains(key.body.count)
+            && key.body.allSatisfy { byte in
+                byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || "_.:-".utf8.contains(byte)
+            }
+    }
+
+    private static let platforms = TextSet([
+        "as3", "c", "cfml", "cocoa", "csharp", "elixir", "haskell", "go", "groovy", "java", "javascript", "native", "node", "objc", "other",
+        "perl", "php", "python", "ruby",
+    ])
+
+    // MARK: - Answers
+
+    package func judge(_ reply: Reply, to request: SentRequest) -> Judgement {
+        // The limit may come with any status. After a 2xx Sentry does not say whether it kept the event. It knows it by its id if it comes
+        // again.
+        if let header = reply.header("x-sentry-rate-limits") {
+            guard reply.status == 429 || !(300..<500).contains(reply.status), let pause = Sentry.pause(header) else { return .standard }
+            return .whole(.retry(code: reply.status, "Sentry limits the rate of errors", afterMilliseconds: pause))
+        }
+        guard reply.status == 429, reply.header("retry-after") == nil else { return .standard }
+        return .whole(.retry(code: 429, "Sentry limits the rate, and names no time", afterMilliseconds: 60_000))
+    }
+
+    /// Returns the longest pause in milliseconds that a header asks for errors, at most an hour, or nil. Each part is
+    /// `seconds:categories:scope:...`; without a category it is for all.
+    package static func pause(_ header: String) -> UInt64? {
+        var most: Double = 0
+        for part in header.split(separator: ",") {
+            let fields = part.filter { $0 != " " }.split(separator: ":", omittingEmptySubsequences: false)
+            guard let seconds = fields.first.flatMap({ Double($0) }), seconds.isFinite else { continue }
+            let categories = fields.dropFirst().first?.split(separator: ";") ?? []
+            // Events with an exception are of the category error, and those without one of the category default.
+            if categories.isEmpty || categories.contains("error") || categories.contains("default") { most = max(most, seconds) }
+        }
+        return most > 0 ? UInt64(min((most * 1000).rounded(.up), 3_600_000)) : nil
+    }
+}
+
+@c(switchyard_plugin_entry) public func entry() -> UnsafePointer<switchyard_plugin> { export(VendorProvider<Sentry>.self) }
