@@ -101,7 +101,7 @@ struct ShapeTests {
         run.send("{\"n\":1}\n{\"n\":2}\n")
         try waitUntil("they wait") { (try router.status()["lanes"] as! [[String: Any]])[0]["events"] as? Int == 2 }
         try router.replace("routes.json", with: text(#""filter": { "where": "n == 2" }, "transform": [ { "set": { "x": 1 } } ], "#))
-        #expect(try router.command("reload").text == "routes.json was loaded: kept out\n")
+        #expect(try router.command("reload").text == "routes.json was loaded; kept: out\n")
         let result = run.finish()
         #expect(result.code == 0 && router.lines("out.ndjson") == [#"{"n":2,"x":1}"#], "\(result.errors)")
     }
