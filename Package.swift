@@ -372,7 +372,7 @@ let package = Package(
         tests("GA4Tests", ["GA4"] + vendorTests),
         tests("PostHogTests", ["PostHog"] + vendorTests),
         tests("SentryTests", ["Sentry"] + vendorTests),
-        tests("SegmentTests", ["Segment", "RudderStack", "SegmentAPI"] + vendorTests),
+        tests("SegmentTests", ["Segment", "RudderStack"] + vendorTests),
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
             "GenerationsTests",

@@ -91,10 +91,10 @@ package struct Mixpanel: Vendor {
             base, path: "/import?strict=1", envelope: list, limits: .init(events: 2000, body: 10_000_000, event: 999_999))
         if let account: String = setup.settings.get("service_account") {
             imported.path += "&project_id=\(try setup.settings.require("project_id", as: String.self))"
-            imported.headers = [setup.basicAuthorization(user: account, password: try setup.secret("service_secret"))]
+            imported.headers = [try setup.basicAuthorization(user: account, password: setup.secret("service_secret"))]
             setup.credentialsRemedy = "correct service_account, service_secret, project_id, or region"
         } else {
-            imported.headers = [setup.basicAuthorization(user: token, password: "")]
+            imported.headers = [try setup.basicAuthorization(user: token)]
             setup.credentialsRemedy = "correct token, or region"
         }
         events = setup.endpoint(imported)

@@ -9,7 +9,8 @@ extension Setup {
     public mutating func basicAuthorization(user: String, password: String = "") throws(SettingsFault) -> Header {
         guard !user.utf8.contains(UInt8(ascii: ":")) else { throw SettingsFault("the credentials hold a colon where none may be") }
         var encoded: [UInt8] = []
-        Array("\(user):\(password)".utf8).withUnsafeBufferPointer { Base64.encode($0) { encoded.append($0) } }
+        let credentials = Array("\(user):\(password)".utf8)
+        credentials.withUnsafeBufferPointer { Base64.encode($0) { encoded.append($0) } }
         let text = String(decoding: encoded, as: UTF8.self)
         hide(text)
         return Header("Authorization", "Basic \(text)")

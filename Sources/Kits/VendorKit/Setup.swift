@@ -1,8 +1,7 @@
 // What a vendor's `init` gets: its settings, and the functions by which it declares what it needs.
 
-internal import Encoding
 internal import Events
-public import HTTPKit
+internal import HTTPKit
 public import PluginKit
 
 public struct Setup {
@@ -43,16 +42,6 @@ public struct Setup {
 
     /// Keeps a text from being shown, such as the encoded form of a secret.
     public mutating func hide(_ text: String) { secrets.append(text) }
-
-    /// Returns the header of HTTP's Basic authorization, and keeps its encoded form from being shown.
-    public mutating func basicAuthorization(user: String, password: String) -> Header {
-        var encoded: [UInt8] = []
-        let credentials = Array("\(user):\(password)".utf8)
-        credentials.withUnsafeBufferPointer { Base64.encode($0) { encoded.append($0) } }
-        let text = String(decoding: encoded, as: UTF8.self)
-        hide(text)
-        return Header("Authorization", "Basic \(text)")
-    }
 
     /// Declares an endpoint.
     public mutating func endpoint(_ endpoint: Endpoint) -> Endpoint.ID {
