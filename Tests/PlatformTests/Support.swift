@@ -117,6 +117,11 @@ final class InterruptedThread<Value: Sendable>: Sendable {
         }
         guard sigaction(SIGUSR1, &action, nil) == 0 else { throw SystemFault() }
         Thread.start("interrupted") { [result, place] in
+            // A thread inherits the signal mask of its maker, and the threads that run tests block most signals.
+            var signals = sigset_t()
+            sigemptyset(&signals)
+            sigaddset(&signals, SIGUSR1)
+            pthread_sigmask(SIG_UNBLOCK, &signals, nil)
             var name = [CChar](repeating: 0, count: 256)
             let count = readlink("/proc/thread-self", &name, name.count)
             let path = String(decoding: name[..<max(0, count)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
