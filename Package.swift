@@ -10,10 +10,16 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+/// True if this package is a dependency of another one: SwiftPM puts it into a folder of that name.
+let isDependency = Context.packageDirectory.split(separator: "/").dropLast().last == "checkouts"
+
 /// By default the compiler imports the modules of regular expressions and of concurrency into every file, and the executable would load
-/// their libraries. No module uses them, and without them the executable starts faster and is smaller.
+/// their libraries. No module uses them, and without them the executable starts faster and is smaller. SwiftPM refuses such flags in a
+/// dependency.
 let lean: [SwiftSetting] =
-    strict + [
+    isDependency
+    ? strict
+    : strict + [
         .unsafeFlags([
             "-Xfrontend", "-disable-implicit-string-processing-module-import",
             "-Xfrontend", "-disable-implicit-concurrency-module-import",
@@ -47,6 +53,10 @@ func native(_ name: String, in folder: String = "System", _ dependencies: [Targe
 func library(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
     .systemLibrary(name: name, path: "Sources/System/\(name)", pkgConfig: pkgConfig, providers: [.apt([package])])
 }
+
+/// An installed program finds the Swift runtime beside its modules.
+let findsRuntime: [LinkerSetting] =
+    isDependency ? [] : [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]
 
 /// What the tests of a vendor need besides the vendor.
 let vendorTests: [Target.Dependency] = ["VendorKit", "VendorSupport", "HTTPSupport", "HTTPKit", "PluginKit"]
@@ -88,6 +98,12 @@ let package = Package(
         adapterProduct("RudderStack"),
         adapterProduct("Segment"),
         adapterProduct("Sentry"),
+        // What a module in a package of its own needs: the kits, what its tests use, and the contract.
+        .library(name: "PluginKit", targets: ["PluginKit"]),
+        .library(name: "HTTPKit", targets: ["HTTPKit"]),
+        .library(name: "VendorKit", targets: ["VendorKit"]),
+        .library(name: "VendorSupport", targets: ["VendorSupport"]),
+        .executable(name: "switchyard-contract", targets: ["switchyard-contract"]),
         // This library is loaded by name when an expression uses `matches`. Nothing else needs libre2 and the C++ library.
         .library(name: "switchyard-patterns", type: .dynamic, targets: ["CRE2"]),
     ],
@@ -103,7 +119,7 @@ let package = Package(
                 "CPlatform",
             ],
             path: "Sources/Command/switchyard", swiftSettings: settings,
-            linkerSettings: [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]),
+            linkerSettings: findsRuntime),
         // `switchyard consent`, and the service that carries out its requests in a running router.
         module(
             "ConsentCommands", in: "Command",
@@ -354,9 +370,10 @@ let package = Package(
         // This is a program, so that the author of any adapter can check a built module with the contract.
         .executableTarget(
             name: "switchyard-contract",
-            dependencies: ["PluginHost", "Queueing", "Configuration", "Plans", "Document", "Platform", "CPlatform"],
+            dependencies: ["PluginHost", "Queueing", "Configuration", "Plans", "Document", "HTTPSupport", "Platform", "CPlatform"],
             path: "Tests/Contract",
-            exclude: ["bad.c", "bad.json", "scripted.json", "server.py"], swiftSettings: strict),
+            exclude: ["bad.c", "bad.json", "scripted.json"], swiftSettings: settings,
+            linkerSettings: findsRuntime),
         // This is a program, because it reads the cases of the specification from a folder of the user.
         .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
         // A server that a test scripts, and an adapter behind its C table.
@@ -450,7 +467,7 @@ default: break
 package.cxxLanguageStandard = .cxx17
 
 // `make check` sets this variable, so that warnings fail the build.
-if Context.environment["SWITCHYARD_WARNINGS"] == "errors" {
+if !isDependency, Context.environment["SWITCHYARD_WARNINGS"] == "errors" {
     let warnings = ["-Wall", "-Wextra", "-Werror"]
     for target in package.targets where target.type != .system {
         target.cSettings = (target.cSettings ?? []) + [.unsafeFlags(warnings)]

@@ -53,8 +53,12 @@ for library in "${!closure[@]}"; do
 done
 executable_count=${#closure[@]}
 for module in "$libraries"/plugins/*.so; do follow "$module"; done
+follow "$root/bin/switchyard-contract"
+for library in "${!closure[@]}"; do
+    case $library in libFoundation* | lib_Foundation*) fault "${closure[$library]} needs $library" ;; esac
+done
 
-for file in "$program" "$libraries"/*.so "$libraries"/plugins/*.so; do
+for file in "$program" "$root/bin/switchyard-contract" "$libraries"/*.so "$libraries"/plugins/*.so; do
     paths=$(readelf -dW "$file" | sed -n 's/.*(\(RPATH\|RUNPATH\)).*\[\(.*\)\]/\2/p')
     case :$paths in
         *:/*) fault "$file searches libraries in $paths; only paths that begin with \$ORIGIN are valid on every machine" ;;
@@ -65,28 +69,20 @@ done
 [[ $(readelf -dW "$program") == *'(RPATH)'*'$ORIGIN/../lib/switchyard'* ]] \
     || fault "$program has no DT_RPATH \$ORIGIN/../lib/switchyard, so its modules cannot find the Swift runtime"
 
+for file in include/switchyard_plugin.h share/switchyard/module/Package.swift; do
+    [ -s "$root/$file" ] || fault "$root/$file does not exist"
+done
 [ -s "$root/share/man/man1/switchyard.1" ] || [ -s "$root/share/man/man1/switchyard.1.gz" ] || fault "$root/share/man/man1/switchyard.1, the manual page, does not exist"
 
-# Hide the root of the toolchain, or only its runtime if the toolchain is installed in /usr.
-resources=$(swiftc -print-target-info | sed -n 's/^ *"runtimeResourcePath": "\(.*\)".*/\1/p')
-hidden=${resources%/usr/lib/swift}
-if [ -z "$hidden" ] || [ "$hidden" = "$resources" ]; then hidden=$resources; fi
-
-# The command checks that the folder is really empty, because otherwise the check could pass with nothing hidden.
-inside='mount -t tmpfs none "$1" && [ -z "$(ls -A "$1")" ] && shift && exec "$@"'
-if [ "$(id -u)" -eq 0 ]; then masked=(unshare -m); else masked=(unshare -rm); fi
-if "${masked[@]}" sh -c "$inside" sh "$hidden" true 2>/dev/null; then
-    run() { "${masked[@]}" sh -c "$inside" sh "$hidden" env -i "$@"; }
-    how="with $hidden hidden"
-else
-    run() { env -i "$@"; }
-    how="($hidden could not be hidden, because this user may not mount)"
+. Scripts/hide-toolchain.sh
+if [ $is_hidden = no ]; then
     while read -r path; do
         case $path in "$hidden"/*) fault "$program is linked to $path" ;; esac
     done < <(env -i LD_TRACE_LOADED_OBJECTS=1 "$program" | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p')
 fi
 ran() { output=$(run "$@" </dev/null 2>&1) || fault "a command does not run in an empty environment $how: $*: exit $?: $output"; }
 ran "$program" --version
+ran "$root/bin/switchyard-contract" "$libraries/plugins/noop.so"
 ran "$program" eval "'abc'.matches('^a')"
 for module in "$libraries"/plugins/*.so; do ran "$program" providers "$(basename "$module" .so)"; done
 

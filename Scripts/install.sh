@@ -1,7 +1,13 @@
 #!/usr/bin/env bash
-# Builds the release and installs it: bin/switchyard, lib/switchyard/ with the part of the Swift runtime that it needs,
-# lib/switchyard/plugins/ with a module for each folder of Plugins/, and share/man/man1/switchyard.1. Each file is installed by a rename,
-# and unchanged files are not touched, so a running router is not disturbed. The script never removes a file, so other modules stay.
+# Builds the release and installs it:
+#
+#   bin/switchyard, share/man/man1/switchyard.1
+#   lib/switchyard/             the part of the Swift runtime that the programs and the modules need
+#   lib/switchyard/plugins/     a module for each folder of Plugins/
+#   for authors of modules: bin/switchyard-contract, include/switchyard_plugin.h, and share/switchyard/module, a package to begin with
+#
+# Each file is installed by a rename, and unchanged files are not touched, so a running router is not disturbed. The script never removes a
+# file, so other modules stay.
 #
 # usage: [PREFIX=/usr/local] [DESTDIR=] Scripts/install.sh
 set -euo pipefail
@@ -23,6 +29,8 @@ bin=$root/bin
 libraries=$root/lib/switchyard
 plugins=$libraries/plugins
 manuals=$root/share/man/man1
+headers=$root/include
+templates=$root/share/switchyard
 
 # The installed files contain no path of this machine. The executable has a DT_RPATH, because only that also applies to the modules that it
 # loads. So a module that needs more of the Swift runtime than the executable finds it in lib/switchyard.
@@ -38,7 +46,7 @@ fi
 
 # Other users must not be able to write files that the router loads, whatever the umask of the installing user is.
 umask 022
-mkdir -p "$bin" "$plugins" "$manuals"
+mkdir -p "$bin" "$plugins" "$manuals" "$headers"
 stage=$(mktemp -d)
 unfinished=
 trap 'rm -rf "$stage" ${unfinished:+"$unfinished"}' EXIT
@@ -79,10 +87,28 @@ modules=()
 for folder in Plugins/*/; do modules+=("$(basename "$folder")"); done
 for module in "${modules[@]}"; do ship_runtime_of "$built/lib$module.so"; done
 ship_runtime_of "$built/switchyard"
+ship_runtime_of "$built/switchyard-contract"
+# A module that is built in a package of its own imports these, as every Swift library does unless it is told not to.
+for library in libswift_Concurrency.so libswift_StringProcessing.so; do
+    if [ -n "${shipped[$library]-}" ]; then continue; fi
+    put "$runtime/$library" "$library" "$libraries"
+    shipped[$library]=yes
+    ship_runtime_of "$runtime/$library"
+done
 for module in "${modules[@]}"; do put "$built/lib$module.so" "${module,,}.so" "$plugins"; done
 # This library is loaded by name when an expression uses `matches`.
 put "$built/libswitchyard-patterns.so" libswitchyard-patterns.so "$libraries"
 put "$built/switchyard" switchyard "$bin"
+put "$built/switchyard-contract" switchyard-contract "$bin"
+
+cp Sources/Kits/CSwitchyardPlugin/include/switchyard_plugin.h "$stage"
+place switchyard_plugin.h "$headers" 644
+while read -r file; do
+    name=$(basename "$file")
+    mkdir -p "$templates/$(dirname "$file")"
+    cp "Examples/$file" "$stage/$name"
+    place "$name" "$templates/$(dirname "$file")" 644
+done < <(cd Examples && find module -name '.build*' -prune -o -type f -print)
 
 # The executable prints its own manual page. In the build folder it cannot find the Swift runtime without this variable.
 LD_LIBRARY_PATH=$runtime "$built/switchyard" help --man >"$stage/switchyard.1"

@@ -3,14 +3,15 @@
 
 import Configuration
 import Document
-import Foundation
+import Glibc
 import Plans
+import Platform
 import PluginHost
 
 struct Case {
     var name: String
-    /// The settings of the provider, as JSON.
-    var settings: [String: Any]
+    /// The settings of the provider: the JSON of each by its name.
+    var settings: [String: String]
     var expects: String
     var events: [String]
     /// The target of standard output during the case. It is nil if the target does not matter.
@@ -35,29 +36,52 @@ struct Cases {
             return Cases(all: [Case(name: "without settings", settings: [:], expects: "delivered", events: Case.events)])
         }
         func wrong(_ what: String) -> ModuleFault { ModuleFault("\(file): \(what)") }
-        let text = try String(contentsOfFile: file, encoding: .utf8).replacingOccurrences(of: "${dir}", with: folder)
-            .replacingOccurrences(
-                of: "${http}", with: ProcessInfo.processInfo.environment["SWITCHYARD_CONTRACT_HTTP"] ?? "http://127.0.0.1:1")
-        guard let root = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any],
-            let cases = root["cases"] as? [[String: Any]], !cases.isEmpty
-        else { throw wrong("must be an object with a list of 'cases'") }
+        var text: [UInt8]
+        do throws(SystemFault) { text = try Files.contents(file) } catch { throw wrong("cannot be read: \(error)") }
+        text = replacing("${dir}", in: text, by: folder)
+        text = replacing("${http}", in: text, by: getenv(FakeServer.variable).map { String(cString: $0) } ?? "http://127.0.0.1:1")
+        let source = Source(text)
+        let root: Node
+        do throws(LocatedFault) {
+            try Syntax.check(source)
+            (root, _) = try Outline.read(source, resolving: nil)
+        } catch {
+            let place = source.place(of: error.offset)
+            throw ModuleFault("\(file):\(place.line):\(place.column): \(error.message)")
+        }
+        guard let cases = root["cases"]?.items, !cases.isEmpty, cases.allSatisfy({ $0.entries != nil }) else {
+            throw wrong("must be an object with a list of 'cases'")
+        }
         return Cases(
             all: try cases.enumerated().map { number, entry in
                 let known = ["name", "settings", "expects", "events", "output", "arrives"]
-                if let key = entry.keys.sorted().first(where: { !known.contains($0) }) {
+                if let key = entry.entries?.map(\.key.name).sorted().first(where: { !known.contains($0) }) {
                     throw wrong("cases[\(number)]: unknown key '\(key)'")
                 }
-                guard let expects = entry["expects"] as? String, Case.kinds.contains(expects) else {
+                guard let expects = entry["expects"]?.text?.value, Case.kinds.contains(expects) else {
                     throw wrong("cases[\(number)].expects must be one of \(Case.kinds.joined(separator: ", "))")
                 }
-                let events = try (entry["events"] as? [Any])?.map { event in
-                    String(decoding: try JSONSerialization.data(withJSONObject: event, options: [.sortedKeys]), as: UTF8.self)
-                }
+                let settings = (entry["settings"]?.entries ?? []).map { ($0.key.name, JSONText.of($0.node, in: source)) }
                 return Case(
-                    name: entry["name"] as? String ?? "case \(number + 1)", settings: entry["settings"] as? [String: Any] ?? [:],
-                    expects: expects, events: events ?? Case.events, output: entry["output"] as? String,
-                    arrives: entry["arrives"] as? String)
+                    name: entry["name"]?.text?.value ?? "case \(number + 1)", settings: Dictionary(settings) { $1 }, expects: expects,
+                    events: entry["events"]?.items?.map { JSONText.of($0, in: source) } ?? Case.events,
+                    output: entry["output"]?.text?.value, arrives: entry["arrives"]?.text?.value)
             })
+    }
+
+    private static func replacing(_ word: String, in text: [UInt8], by value: String) -> [UInt8] {
+        let word = Array(word.utf8)
+        var result: [UInt8] = []
+        var rest = text[...]
+        while !rest.isEmpty {
+            if rest.starts(with: word) {
+                result += value.utf8
+                rest = rest.dropFirst(word.count)
+            } else {
+                result.append(rest.removeFirst())
+            }
+        }
+        return result
     }
 
     /// The case whose settings and events all other checks use.
@@ -65,12 +89,11 @@ struct Cases {
 }
 
 /// Returns the plan of a provider with these settings, read from a routes.json like in the router.
-func plan(_ module: String, _ settings: [String: Any], in folders: ModuleFolders) throws -> ProviderPlan {
-    var provider = settings
-    provider["plugin"] = module
-    let root: [String: Any] = ["providers": ["out": provider], "routes": [["to": ["out"]]]]
-    let text = try JSONSerialization.data(withJSONObject: root, options: [.sortedKeys])
+func plan(_ module: String, _ settings: [String: String], in folders: ModuleFolders) throws -> ProviderPlan {
+    let members = settings.sorted { $0.key < $1.key }.map { (name: $0.key, json: $0.value) }
+    let provider = JSONText.object(members.filter { $0.name != "plugin" } + [("plugin", JSONText.quoted(module))])
+    let text = #"{"providers":{"out":\#(provider)},"routes":[{"to":["out"]}]}"#
     let file = RoutesFile(
         environment: { _ in nil }, contents: { _ in .failure(PlaceholderFault("no files here")) }, catalog: folders)
-    return try file.read([UInt8](text), file: "routes.json").providers[0]
+    return try file.read(Array(text.utf8), file: "routes.json").providers[0]
 }

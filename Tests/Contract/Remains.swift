@@ -1,7 +1,6 @@
 // Finds what a module leaves in its process and in the working folder: memory, descriptors, threads, children and files.
 
 import CPlatform
-import Foundation
 import Glibc
 import Platform
 
@@ -19,22 +18,10 @@ struct Footprint {
             children: childCount)
     }
 
-    /// Returns the names in a folder. It uses only system calls that keep no memory, so that the measurement itself does not grow.
-    private static func names(_ folder: String) -> [String] {
-        guard let stream = opendir(folder) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names
-    }
-
-    private static func entries(_ folder: String) -> Int { names(folder).count }
+    private static func entries(_ folder: String) -> Int { Files.names(folder).count }
 
     private static var childCount: Int {
-        names("/proc/self/task").reduce(0) { sum, thread in
+        Files.names("/proc/self/task").reduce(0) { sum, thread in
             guard let file = fopen("/proc/self/task/\(thread)/children", "re") else { return sum }
             defer { fclose(file) }
             var text = [UInt8](repeating: 0, count: 4096)
@@ -73,17 +60,14 @@ struct Dependencies {
     private let children = Footprint.now().children
 
     init(_ folder: String) {
-        files = [:]
-        let walker = FileManager.default.enumerator(atPath: folder)
-        while let name = walker?.nextObject() as? String {
-            var status = stat()
-            guard lstat(folder + "/" + name, &status) == 0 else { continue }
-            files[name] = "\(status.st_ino) \(status.st_size) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec) \(status.st_mode)"
+        var found: [String: String] = [:]
+        Files.walk(folder) { name, status in
+            found[name] = "\(status.st_ino) \(status.st_size) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec) \(status.st_mode)"
         }
-        let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        files = found
         open = Set(
-            numbers.compactMap { number in
-                (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + number)).map { number + " " + $0 }
+            Files.names("/proc/self/fd").compactMap { number in
+                Files.target("/proc/self/fd/" + number).map { number + " " + $0 }
             })
     }
 
@@ -124,10 +108,7 @@ final class Destination {
 
     /// Returns the number of lines that have come since the last call.
     func arrived() -> Int {
-        guard let file = FileHandle(forReadingAtPath: path) else { return 0 }
-        defer { try? file.close() }
-        try? file.seek(toOffset: UInt64(offset))
-        let data = (try? file.readToEnd()) ?? Data()
+        let data = (try? Files.contents(path, from: offset)) ?? []
         offset += data.count
         return data.reduce(0) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 }
     }

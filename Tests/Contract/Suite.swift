@@ -1,6 +1,5 @@
 // The checks, which run in the child process. Each check is announced before it runs, so that the overseer knows which one never ended.
 
-import Foundation
 import Glibc
 import Plans
 import Platform
@@ -35,7 +34,7 @@ final class Suite {
     let file: String
     let casesFile: String?
     let patience: Int
-    let folder = FileManager.default.currentDirectoryPath
+    let folder = Files.currentFolder
     private var seen: Set<String> = []
     private var isStuck = false
     /// All instances that were made. At the end, their stray completions are counted.
@@ -66,10 +65,8 @@ final class Suite {
         let modules = folder + "/modules"
         let folders = ModuleFolders([modules])
         check("it loads: its table and its description are valid") {
-            try FileManager.default.createDirectory(
-                atPath: modules, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-            let name = (file as NSString).lastPathComponent
-            try FileManager.default.createSymbolicLink(atPath: modules + "/" + name, withDestinationPath: file)
+            let name = String(file.split(separator: "/").last ?? "")
+            guard mkdir(modules, 0o700) == 0, symlink(file, "\(modules)/\(name)") == 0 else { throw SystemFault() }
             guard let installed = folders.installed().first else { throw Broken("\(file) is not a shared library named *.so") }
             _ = try installed.state.get()
             found = try folders.module(installed.name)
@@ -130,7 +127,7 @@ final class Suite {
 
     // MARK: - Outcomes
 
-    private func make(_ module: Module, in folders: ModuleFolders, _ settings: [String: Any]) throws -> ModuleInstance {
+    private func make(_ module: Module, in folders: ModuleFolders, _ settings: [String: String]) throws -> ModuleInstance {
         let settings = try plan(module.description.name, settings, in: folders).settings
         let instance = try module.make(settings: settings, name: "out") { level, line in
             if level >= .warning { Report.note(line) }

@@ -1,6 +1,5 @@
 // Runs the checks in a child process and prints its report. If the child dies or stops reporting, the check that it ran has failed.
 
-import Foundation
 import Glibc
 
 struct Supervisor {
@@ -8,12 +7,18 @@ struct Supervisor {
 
     /// Returns the exit code, which is 0 if every check passed.
     func run(_ arguments: [String]) -> Int32 {
-        let folder = NSTemporaryDirectory() + "switchyard-contract-" + UUID().uuidString
-        try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        guard let folder = privateFolder() else {
+            print("FAILED  no temporary folder could be made: \(String(cString: strerror(errno)))")
+            return 70
+        }
+        defer { Files.remove(folder) }
         let words = ["--patience", "\(patience)", "--child"] + arguments.map(absolute)
         // The child inherits this working folder.
-        _ = FileManager.default.changeCurrentDirectoryPath(folder)
+        guard chdir(folder) == 0 else {
+            print("FAILED  the temporary folder cannot be entered: \(String(cString: strerror(errno)))")
+            return 70
+        }
+        if getenv(FakeServer.variable) == nil { setenv(FakeServer.variable, FakeServer(folder: folder).start(), 1) }
         guard let (child, report) = spawn(words) else {
             print("FAILED  the checks could not be started: \(String(cString: strerror(errno)))")
             return 70
@@ -34,8 +39,16 @@ struct Supervisor {
         return failures == 0 && passed > 0 ? 0 : 1
     }
 
+    /// Makes an empty folder that only this user can enter, in TMPDIR or /tmp. Returns nil if that fails.
+    private func privateFolder() -> String? {
+        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        guard let made = strdup("\(absolute(parent))/switchyard-contract-XXXXXX") else { return nil }
+        defer { free(made) }
+        return mkdtemp(made).map { String(cString: $0) }
+    }
+
     private func absolute(_ path: String) -> String {
-        path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+        path.hasPrefix("/") ? path : Files.currentFolder + "/" + path
     }
 
     /// Starts the child. Returns its process id and the descriptor of its reports. Its standard output is discarded.

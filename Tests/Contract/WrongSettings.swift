@@ -1,20 +1,21 @@
 // Makes wrong settings: one for each way in which settings can violate the module's own schema.
 
+import Document
 import Plans
 
 struct WrongSettings {
     var way: String
-    var settings: [String: Any]
+    var settings: [String: String]
 
     /// Returns copies of the good settings, each with one fault.
-    static func all(of rules: SettingsSchema.ObjectRules, good: [String: Any]) -> [WrongSettings] {
+    static func all(of rules: SettingsSchema.ObjectRules, good: [String: String]) -> [WrongSettings] {
         var result: [WrongSettings] = []
-        func put(_ way: String, _ name: String, _ value: Any?) {
+        func put(_ way: String, _ name: String, _ value: String?) {
             var settings = good
             settings[name] = value
             result.append(WrongSettings(way: way, settings: settings))
         }
-        if rules.others == nil { put("a key that it does not know", "no_such_key", 1) }
+        if rules.others == nil { put("a key that it does not know", "no_such_key", "1") }
         for (name, schema, isRequired) in rules.members {
             if isRequired { put("without '\(name)'", name, nil) }
             for (way, value) in wrong(schema) { put("'\(name)' is \(way)", name, value) }
@@ -22,24 +23,27 @@ struct WrongSettings {
         return result
     }
 
-    private static func wrong(_ schema: SettingsSchema) -> [(String, Any)] {
+    private static func wrong(_ schema: SettingsSchema) -> [(String, String)] {
         switch schema {
         case .string(let rules):
-            var ways: [(String, Any)] = [("a number", 7), ("a list", ["x"])]
-            if rules.format != .plain { ways += [("without a unit", "12"), ("of an unknown unit", "12 parsecs")] }
-            if !rules.oneOf.isEmpty { ways.append(("not one of its choices", "none of the choices")) }
+            var ways: [(String, String)] = [("a number", "7"), ("a list", #"["x"]"#)]
+            if rules.format != .plain { ways += [("without a unit", #""12""#), ("of an unknown unit", #""12 parsecs""#)] }
+            if !rules.oneOf.isEmpty { ways.append(("not one of its choices", #""none of the choices""#)) }
             return ways
         case .number(let rules):
-            var ways: [(String, Any)] = [("text", "seven"), ("an object", ["x": 1])]
-            if rules.integer { ways.append(("a fraction", 1.5)) }
-            if let least = rules.minimum { ways.append(("below its minimum", least - 1)) }
-            if let most = rules.maximum { ways.append(("above its maximum", most + 1)) }
+            var ways: [(String, String)] = [("text", #""seven""#), ("an object", #"{"x":1}"#)]
+            if rules.integer { ways.append(("a fraction", "1.5")) }
+            if let least = rules.minimum { ways.append(("below its minimum", "\(least - 1)")) }
+            if let most = rules.maximum { ways.append(("above its maximum", "\(most + 1)")) }
             return ways
-        case .boolean: return [("text", "yes"), ("a number", 1)]
-        case .list: return [("text", "x"), ("an object", ["x": 1])]
+        case .boolean: return [("text", #""yes""#), ("a number", "1")]
+        case .list: return [("text", #""x""#), ("an object", #"{"x":1}"#)]
         case .object(let rules):
-            let inner = all(of: rules, good: [:]).map { ("an object with \($0.way)", $0.settings as Any) }
-            return [("text", "x"), ("a list", ["x"])] + inner
+            let inner = all(of: rules, good: [:]).map { wrong in
+                let members = wrong.settings.sorted { $0.key < $1.key }.map { (name: $0.key, json: $0.value) }
+                return ("an object with \(wrong.way)", JSONText.object(members))
+            }
+            return [("text", #""x""#), ("a list", #"["x"]"#)] + inner
         }
     }
 
