@@ -138,10 +138,14 @@ def latency(executable, port, events, rate):
             [executable, "run", "-c", file.name, "--state", os.path.join(folder, "state"), "--drain", "1ms", "--workers", "1"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         taken = []
+        complete = threading.Event()
 
         def listen():
             for line in router.stdout:
                 taken.append(time.perf_counter() - json.loads(line)["at"])
+                if len(taken) == events:
+                    complete.set()
+            complete.set()
 
         listener = threading.Thread(target=listen)
         listener.start()
@@ -152,6 +156,8 @@ def latency(executable, port, events, rate):
                 time.sleep(pause)
             router.stdin.write(json.dumps({"at": time.perf_counter(), "pad": "x" * 600}).encode() + b"\n")
             router.stdin.flush()
+        # The end of the input gives the good provider only the 1 ms of --drain, and the last events may still be on their way.
+        complete.wait(60)
         router.stdin.close()
         listener.join(60)
         with contextlib.suppress(subprocess.TimeoutExpired):
