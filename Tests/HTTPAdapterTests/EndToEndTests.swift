@@ -146,8 +146,9 @@ struct HTTPEndToEndTests {
         let folder = TemporaryFolder()
         let delivery =
             #""delivery": { "retry": { "first": "1ms", "most": "2ms", \#(retry) }, "queue": { "memory": "64MB" }, "#
-            + #""batch": { "events": 20, "bytes": "32MB" } }"#
+            + #""batch": { "events": 20, "bytes": "32MB", "wait": "1h" } }"#
         folder.write("routes.json", routes(#""url": "\#(server.url)", \#(delivery)"#))
+        // All of them are one request, which no buffer of the system holds: a request of one event could be sent whole before the answer is read.
         let pad = String(repeating: "x", count: 800_000)
         let input = (0..<20).map { "{\"n\":\($0),\"pad\":\"\(pad)\"}\n" }.joined()
         let result = try run(arguments, in: folder, input: input) { server.wait(requests: count) }
