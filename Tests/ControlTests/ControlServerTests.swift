@@ -171,7 +171,7 @@ struct ControlServerTests {
         }
         held.wait(while: { $0.count < 2 })
         close(leaver)
-        #expect(try ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/fast")).status == 200)
+        #expect(try ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/fast"), timeout: nil).status == 200)
         for answer in held.withLock({ $0 }) { answer(Response(200, "at last")) }
         #expect(readAll(patient).hasSuffix("at last"))
         close(patient)
@@ -190,7 +190,7 @@ struct ControlServerTests {
             _ = send(number, bytes, bytes.count, Int32(MSG_NOSIGNAL))
             close(number)
         }
-        #expect(try ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/")).status == 200)
+        #expect(try ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/"), timeout: nil).status == 200)
         server.close()
     }
 }
