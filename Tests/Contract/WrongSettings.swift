@@ -26,7 +26,11 @@ struct WrongSettings {
         switch schema {
         case .string(let rules):
             var ways: [(String, Any)] = [("a number", 7), ("a list", ["x"])]
-            if rules.format != .plain { ways += [("without a unit", "12"), ("of an unknown unit", "12 parsecs")] }
+            switch rules.format {
+            case .plain: break
+            case .size, .duration: ways += [("without a unit", "12"), ("of an unknown unit", "12 parsecs")]
+            case .expression, .condition: ways += [("no expression", "( "), ("an unknown function", "nothing(1)")]
+            }
             if !rules.oneOf.isEmpty { ways.append(("not one of its choices", "none of the choices")) }
             return ways
         case .number(let rules):
@@ -40,6 +44,12 @@ struct WrongSettings {
         case .object(let rules):
             let inner = all(of: rules, good: [:]).map { ("an object with \($0.way)", $0.settings as Any) }
             return [("text", "x"), ("a list", ["x"])] + inner
+        case .either(let choices, _):
+            // What is wrong for one alternative can be right for another one.
+            return choices.flatMap { choice -> [(String, Any)] in
+                guard case .object = choice else { return [] }
+                return wrong(choice).filter { $0.1 is [String: Any] }
+            }
         }
     }
 
