@@ -254,7 +254,9 @@ let package = Package(
         module("PluginKit", in: "Kits", ["CSwitchyardPlugin", "CJansson", "Events", "Platform", "Encoding"]),
 
         // The HTTP client under the adapters that post to a server.
-        module("HTTPKit", in: "Kits", ["PluginKit", "CCurl", "CCrypto", "CZlib", "CZstd"]),
+        module("HTTPKit", in: "Kits", ["PluginKit", "Events", "CCurl", "CCrypto", "CZlib", "CZstd"]),
+        // Bodies and answers by expressions of routes.json.
+        module("ExpressionKit", in: "Kits", ["HTTPKit", "PluginKit", "Expressions", "Events", "CCrypto"]),
         // The kit under the adapters of vendors: it reads events, writes what a vendor's API takes, and understands the answers.
         module("VendorKit", in: "Kits", ["HTTPKit", "PluginKit", "Events", "Encoding"]),
         // The batch API that Segment and RudderStack share.
@@ -379,6 +381,7 @@ let package = Package(
         // A server that a test scripts, and an adapter behind its C table.
         .target(name: "HTTPSupport", dependencies: ["PluginKit"], path: "Tests/HTTPSupport", swiftSettings: strict),
         tests("HTTPAdapterTests", ["HTTP", "HTTPKit", "HTTPSupport", "PluginKit", "TestSupport", "Platform"], exclude: ["tls-server.py"]),
+        tests("ExpressionKitTests", ["ExpressionKit", "HTTPKit", "PluginKit"]),
         // What the tests of every vendor do: map events, play the faults of a server, and feed random input.
         .target(
             name: "VendorSupport", dependencies: ["HTTPSupport", "VendorKit", "PluginKit", "Seeded"],
@@ -402,13 +405,13 @@ let package = Package(
                 "Ledger", "Spool", "HeldEventStore", "DeadLetterStore", "Ingest", "Delivery", "Queueing", "Admission", "ConsentGate",
                 "Judging", "Plans", "Editing", "Expressions", "Events", "Platform",
             ]),
-        tests("EndToEndTests", ["Seeded", "TestSupport", "CSQLite"]),
+        tests("EndToEndTests", ["Seeded", "TestSupport", "HTTPSupport", "CSQLite"]),
     ]
         + [
             adapter("Console", ["CPlatform"]),
             adapter("Exec"),
             adapter("File", ["CPlatform", "CZlib", "CZstd"]),
-            adapter("HTTP", ["HTTPKit"]),
+            adapter("HTTP", ["ExpressionKit", "HTTPKit"]),
             adapter("NoOp", hasCases: false),
             vendor("Amplitude"),
             vendor("Mixpanel"),
@@ -436,7 +439,7 @@ case "checks":
             [
                 "Models", "Seeded", "Events", "Platform", "Dialects", "Configuration", "Plans", "Editing", "Ingest", "Listener", "Queueing",
                 "PluginHost",
-                "Exec",
+                "Exec", "ExpressionKit", "HTTPKit",
                 "PluginKit", "Redaction", "Signals", "Admission", "COracle",
             ]),
         program("fuzz-expressions", in: "Fuzz", ["Seeded", "Expressions", "Events"]),

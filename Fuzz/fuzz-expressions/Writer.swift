@@ -18,7 +18,7 @@ struct Writer {
     private static let infix = [" == ", " != ", " < ", " >= ", " && ", " || ", " + ", " - ", " * ", " / ", " % ", " in "]
     private static let unary = [
         "size", "string", "int", "uint", "double", "bool", "bytes", "type", "dyn", "timestamp", "duration", "ip", "isIP", "version",
-        "strings.quote",
+        "strings.quote", "json",
     ]
     private static let methods = [
         "startsWith('ab')", "contains(s)", "endsWith(a)", "lowerAscii()", "reverse()", "trim()", "split('')", "split(',')", "join()",

@@ -1,5 +1,5 @@
 // Feeds random input to code that reads input from anyone: lines of events, also as adapters read them, descriptions and files of modules,
-// frames of a module's process, answers of a program, request bodies of client libraries, whole requests with their codings, and consent
+// frames of a module's process, answers of a program and of a server, request bodies of client libraries, whole requests with their codings, and consent
 // strings. It also feeds events with finds to `scrub` and `mask`, and random events to random transforms.
 // usage: fuzz [--target TARGET] [--seconds N] [--seed S] [--plant]; with an unknown target it lists the targets.
 // Prints one line of sums. Exits with 1 if a difference is not explained, or if no input was valid. `--plant` falsifies our verdict in a
@@ -14,7 +14,7 @@ var plants = false
 var arguments = CommandLine.arguments.dropFirst()
 func usage() -> Never {
     fputs(
-        "usage: fuzz [--target scanner|event-reader|descriptor|library|frames|answers|native|segment|otlp-protobuf|otlp-json|service|"
+        "usage: fuzz [--target scanner|event-reader|descriptor|library|frames|answers|replies|native|segment|otlp-protobuf|otlp-json|service|"
             + "scrub|mask|transforms|tcf|gpp] "
             + "[--seconds N] [--seed S] [--plant]\n", stderr)
     exit(64)
@@ -49,6 +49,7 @@ var fuzzer: any Fuzzer =
     case "library": LibraryFuzzer(seed: seed, plants: plants)
     case "frames": FrameFuzzer(seed: seed, plants: plants)
     case "answers": AnswerFuzzer(seed: seed, plants: plants)
+    case "replies": try ReplyFuzzer(seed: seed, plants: plants)
     case "native": DialectFuzzer.native(seed: seed, plants: plants)
     case "segment": DialectFuzzer.segment(seed: seed, plants: plants)
     case "otlp-protobuf": DialectFuzzer.protobuf(seed: seed, plants: plants)

@@ -1,6 +1,7 @@
 // The provider `http`: sends batches to a URL. It promises that an event is delivered only if the server answered with a 2xx status after
 // it got the whole body. HTTPKit, which carries out the requests, promises the rest: pauses, credentials, redirects and certificates.
 
+internal import ExpressionKit
 internal import HTTPKit
 public import PluginKit
 
@@ -11,7 +12,7 @@ final class HTTPProvider: ConcurrentProvider {
         concurrency: ClientSettings.mostInFlight, deduplicates: true, delivery: Description.Delivery(ordered: false))
 
     private let client: HTTPClient
-    private let packer: Monitor<Packer>
+    private let bodies: Monitor<BodyMaker>
 
     convenience init(settings: Settings, host: Host) throws {
         try self.init(settings: settings, host: host, clock: .system)
@@ -19,16 +20,19 @@ final class HTTPProvider: ConcurrentProvider {
 
     init(settings: Settings, host: Host, clock: Clock) throws {
         let rules = try HTTPRules(settings)
-        packer = Monitor(try Packer(rules.body, rules.compression))
+        bodies = Monitor(try BodyMaker(rules, host))
         client = try HTTPClient(rules.client, clock)
     }
 
     func deliver(_ delivery: consuming Delivery) {
         guard delivery.batch.count > 0 else { return delivery.finish(.delivered) }
-        // Bodies are packed here, on the lane's thread, so that the single transfer thread only moves bytes.
-        let lines = delivery.batch.lines
-        guard let bodies = packer.withLock({ $0.pack(lines) }) else { return delivery.finish(.retry("the events could not be compressed")) }
-        client.send(bodies, of: delivery)
+        // Bodies are made here, on the lane's thread, so that the single transfer thread only moves bytes and judges answers.
+        let (lines, arrivals) = (delivery.batch.lines, delivery.batch.arrivals)
+        guard let requests = bodies.withLock({ $0.requests(lines, arrivals: arrivals) }) else {
+            return delivery.finish(.retry("the events could not be compressed"))
+        }
+        guard requests.count > 0 else { return delivery.finish(requests.outcome(of: [], rest: nil)) }
+        client.send(requests, of: delivery)
     }
 
     func flush(_ completion: consuming Completion) { client.flush(completion) }

@@ -1,28 +1,25 @@
 // The settings of an http provider, parsed and checked once: its own, and those of every client.
 
+internal import ExpressionKit
 internal import HTTPKit
 internal import PluginKit
 
 struct HTTPRules: Sendable {
-    enum Body: String, SettingValue, CaseIterable {
-        case ndjson
-        case array
-        case event
-
-        var contentType: String { self == .ndjson ? "application/x-ndjson" : "application/json" }
-    }
-
-    let body: Body
+    let body: BodyRules
+    let answers: AnswerRules?
     let compression: Compression
-    /// The client's settings, its only target, and its secrets.
+    /// The only target. Requests differ from it only in their method and path.
+    let target: Target
+    let secrets: Secrets
     let client: ClientRules
 
     static let schema: KeyValuePairs<String, Schema> = [
         "url": .text("where events are sent; https:// or http://, without a user or password: those go into headers").required,
-        "method": .choice("the method of the requests", of: Target.Method.allCases.map(\.rawValue), default: "POST"),
-        "body": .choice(
-            "what a request holds: a batch as lines (application/x-ndjson), a batch as a JSON array (application/json), or a single event",
-            of: Body.allCases.map(\.rawValue), default: "ndjson"),
+        "method": BodyRules.methodSchema,
+        "path": BodyRules.pathSchema,
+        "body": BodyRules.bodySchema,
+        "answers": AnswerRules.schema,
+        "constants": BodyRules.constantsSchema,
         "compression": ClientSettings.compressionSchema,
         "headers": .object(
             "headers of every request, such as Authorization; their values are never shown", [:], others: .text("the value, one line")),
@@ -41,8 +38,8 @@ struct HTTPRules: Sendable {
         guard !address.hasFragment else { throw SettingsFault("url has a part after '#', which is never sent; write %23 for a '#'") }
         let common = try ClientSettings(settings, isSecure: address.isSecure)
         let given = try settings.get("headers", as: Settings.self).map(Header.read) ?? []
-        let method: Target.Method = settings.get("method") ?? .post
-        body = settings.get("body") ?? .ndjson
+        body = try BodyRules(settings)
+        answers = try AnswerRules.read(settings)
         compression = common.compression
 
         var own = [
@@ -50,9 +47,19 @@ struct HTTPRules: Sendable {
         ]
         own.removeAll { own in given.contains { $0.isNamed(own.name) } }
         if compression != .none { own.append(Header("Content-Encoding", compression.rawValue)) }
-        client = ClientRules(
-            common, targets: [Target(method, address, headers: own + given)],
-            // All values of headers are treated as secrets. The part of an Authorization after the scheme is also a secret on its own.
-            secrets: Secrets(given.flatMap { [$0.value[...]] + $0.value.split(separator: " ").dropFirst() }.map(String.init)))
+        var target = Target(body.method, address, headers: own + given)
+        if answers != nil {
+            // An answer names refused events one by one, so it may be long.
+            target.keepsEveryHeader = true
+            target.longestAnswer = 2 << 20
+            target.keptOfBody = 2 << 20
+        }
+        self.target = target
+        // All values of headers and constants are treated as secrets. The part of an Authorization after the scheme is also a secret on its
+        // own.
+        secrets = Secrets(
+            given.flatMap { [$0.value[...]] + $0.value.split(separator: " ").dropFirst() }.map(String.init) + body.secrets
+        ).adding(query: address.query)
+        client = ClientRules(common, targets: [target], secrets: secrets)
     }
 }

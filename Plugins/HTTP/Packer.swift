@@ -1,14 +1,15 @@
 // Makes the bodies of a batch in the form and with the compression of the settings. An array contains the unchanged bytes of the lines,
 // separated by commas.
 
+internal import ExpressionKit
 internal import HTTPKit
 internal import PluginKit
 
 final class Packer {
-    private let form: HTTPRules.Body
+    private let form: BodyRules.Form
     private let compressor: (any BodyCompressor)?
 
-    init(_ form: HTTPRules.Body, _ compression: Compression) throws(SettingsFault) {
+    init(_ form: BodyRules.Form, _ compression: Compression) throws(SettingsFault) {
         self.form = form
         compressor = try compression.compressor()
     }

@@ -86,7 +86,7 @@ struct DescriptionTests {
             ),
             (
                 property(#""type":"string","minimum":1"#),
-                "its description is broken: settings.properties.a: unknown keyword 'minimum', expected type, description, format, enum, pattern, default or writeOnly"
+                "its description is broken: settings.properties.a: unknown keyword 'minimum', expected type, description, format, names, enum, pattern, default or writeOnly"
             ),
             (
                 property(#""type":"integer","enum":[1]"#),
@@ -95,7 +95,7 @@ struct DescriptionTests {
             (property(#""type":"array""#), "its description is broken: settings.properties.a: lacks 'items': the schema of its items"),
             (
                 property(#""type":"string","format":"uri""#),
-                "its description is broken: settings.properties.a.format must be \"size\" or \"duration\", is \"uri\""
+                "its description is broken: settings.properties.a.format must be \"size\", \"duration\", \"expression\" or \"condition\", is \"uri\""
             ),
             (
                 property(#""type":"string","format":"size","pattern":"a""#),

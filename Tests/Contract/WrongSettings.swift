@@ -27,7 +27,11 @@ struct WrongSettings {
         switch schema {
         case .string(let rules):
             var ways: [(String, String)] = [("a number", "7"), ("a list", #"["x"]"#)]
-            if rules.format != .plain { ways += [("without a unit", #""12""#), ("of an unknown unit", #""12 parsecs""#)] }
+            switch rules.format {
+            case .plain: break
+            case .size, .duration: ways += [("without a unit", #""12""#), ("of an unknown unit", #""12 parsecs""#)]
+            case .expression, .condition: ways += [("no expression", #""( ""#), ("an unknown function", #""nothing(1)""#)]
+            }
             if !rules.oneOf.isEmpty { ways.append(("not one of its choices", #""none of the choices""#)) }
             return ways
         case .number(let rules):
@@ -44,6 +48,12 @@ struct WrongSettings {
                 return ("an object with \(wrong.way)", JSONText.object(members))
             }
             return [("text", #""x""#), ("a list", #"["x"]"#)] + inner
+        case .either(let choices, _):
+            // What is wrong for one alternative can be right for another one.
+            return choices.flatMap { choice -> [(String, String)] in
+                guard case .object = choice else { return [] }
+                return wrong(choice).filter { $0.1.hasPrefix("{") }
+            }
         }
     }
 

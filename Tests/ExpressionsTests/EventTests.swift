@@ -108,6 +108,35 @@ private let event =
     }
 }
 
+@Suite struct JSONTextTests {
+    @Test func jsonGivesAValueAsText() throws {
+        let line = #"{"a":{"b" : [1, "x\n"]},"n":1.50}"#
+        #expect(try evaluate("json(a)", on: line).value == #""{\"b\" : [1, \"x\\n\"]}""#)
+        #expect(try evaluate("json({'k': n, 'l': [a.b[0], null]})", on: line).value == #""{\"k\":1.5,\"l\":[1,null]}""#)
+        #expect(fault("json(1, 2) == ''")?.isEmpty == false)
+    }
+
+    @Test func jsonHasTheLimitsOfAnEvaluation() throws {
+        let long =
+            "{\"s\":\"\(String(repeating: "x", count: 1 << 20))\",\"l\":[\(Array(repeating: "1", count: 20).joined(separator: ","))]}"
+        #expect(try evaluate("json(l.map(x, this))", on: long).value.hasSuffix("the evaluation makes more or larger values than it may"))
+        let deep = "{\"a\":" + String(repeating: "[", count: 300) + String(repeating: "]", count: 300) + "}"
+        #expect(try evaluate("size(json(a))", on: deep).value == "600")
+    }
+}
+
+@Suite struct ConstantTests {
+    @Test func constantsAreTextsThatTheCallerDeclares() throws {
+        let environment = Environment(.declared(["x": .int]), constants: ["a", "b-c"])
+        let variables = Value.variables(ofConstants: ["a": "1", "b-c": "2"]).merging(["x": .int(3)]) { $1 }
+        #expect(try Expression("constants.a + string(x) + constants.`b-c`", in: environment).value(of: variables).get().json == "\"132\"")
+        #expect(throws: ExpressionFault.self) { try Expression("constants.d", in: environment) }
+        #expect(throws: ExpressionFault.self) { try Expression("constants == 1", in: environment) }
+        // Where the caller declares none, the name is a member of the event.
+        #expect(try evaluate("constants.a", on: #"{"constants":{"a":7}}"#).value == "7")
+    }
+}
+
 @Suite struct LimitTests {
     private let long =
         "{\"a\":[" + Array(repeating: "1", count: 2000).joined(separator: ",") + "],\"s\":\"" + String(repeating: "x", count: 100_000)

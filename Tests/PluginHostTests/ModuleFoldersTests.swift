@@ -227,6 +227,29 @@ struct ListingTests {
                 """)
     }
 
+    @Test("the details name the alternatives of a setting of several types, and expressions")
+    func detailsOfAlternatives() {
+        var form = SettingsSchema.StringRules()
+        form.oneOf = ["lines", "list"]
+        form.fallback = "lines"
+        var each = SettingsSchema.StringRules()
+        each.format = .expression
+        each.about = "The value"
+        var build = SettingsSchema.ObjectRules()
+        build.members = [("each", .string(each), false)]
+        var all = SettingsSchema.ObjectRules()
+        all.members = [("body", .either([.string(form), .object(build)], about: "What is sent"), false)]
+        let about = ModuleDescription(name: "a", version: "1", summary: "", settings: all)
+        #expect(
+            Listing.details(InstalledModule(name: "a", path: "/p/a.so", state: .success(about))).hasSuffix(
+                """
+                SETTING    TYPE               DEFAULT  MEANING
+                body       lines|list|object  lines    What is sent
+                body.each  expression in CEL           The value
+
+                """))
+    }
+
     @Test("the details of a module without settings, and of one that cannot be used")
     func otherDetails() {
         let noop = ModuleDescription(name: "noop", version: "1.0.0", summary: "", settings: .init())

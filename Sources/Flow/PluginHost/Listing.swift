@@ -69,6 +69,7 @@ public enum Listing {
         switch schema {
         case .string(let rules):
             var kind = rules.format == .plain ? "string" : rules.format.rawValue
+            if rules.format.isExpression { kind += " in CEL" }
             if rules.isSecret { kind = "secret" }
             if !rules.oneOf.isEmpty { kind = rules.oneOf.joined(separator: "|") }
             if let pattern = rules.pattern { kind += " like \(pattern)" }
@@ -98,6 +99,12 @@ public enum Listing {
             }
             if let others = rules.others { result += rows(others, path.isEmpty ? "*" : path + ".*", required: false) }
             return result
+        case .either(let choices, let about):
+            let inner = choices.map { rows($0, path, required: required) }
+            let first = inner.compactMap { $0.first { $0[0] == path } }
+            let fallback = first.map { $0[2] }.first { !$0.isEmpty && $0 != need } ?? need
+            return [row(path, first.map { $0[1] }.joined(separator: "|"), fallback, about)]
+                + inner.flatMap { $0 }.filter { $0[0] != path }
         }
     }
 

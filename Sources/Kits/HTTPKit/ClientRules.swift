@@ -7,6 +7,7 @@ public struct Target: Sendable {
     public enum Method: String, SettingValue, CaseIterable, Sendable {
         case post = "POST"
         case put = "PUT"
+        case patch = "PATCH"
     }
 
     /// What the operator of the router is told to correct. Each text ends a message.
@@ -27,6 +28,8 @@ public struct Target: Sendable {
     public var keptOfBody = 16 << 10
     /// The names of the headers of an answer that a reply keeps.
     public var keptHeaders: [String] = []
+    /// True if a reply keeps all headers of an answer.
+    public var keepsEveryHeader = false
 
     public init(_ method: Method, _ address: Address, headers: [Header]) {
         self.method = method
@@ -59,7 +62,7 @@ public struct Secrets: Sendable {
     }
 
     /// A query often holds keys, so the parts of one are secrets, and so is each value.
-    func adding(query: String) -> Secrets {
+    package func adding(query: String) -> Secrets {
         let parts = query.split(separator: "&").flatMap { [$0] + $0.split(separator: "=", maxSplits: 1).dropFirst() }
         return Secrets(texts.map { String(decoding: $0, as: UTF8.self) } + parts.map(String.init))
     }

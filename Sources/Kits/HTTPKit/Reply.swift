@@ -16,13 +16,14 @@ public struct Reply {
     let isEarly: Bool
     /// True if the answer was cut because it was too long.
     public let isCut: Bool
-    let retryAfter: UInt64?
+    /// The pause that the server asked for, in milliseconds.
+    public let retryAfter: UInt64?
     /// The target of a redirect.
     let location: String?
     /// The beginning of the body of the answer.
     public let body: [UInt8]
     /// The headers that the target keeps, with names in lower case.
-    let headers: [(name: String, value: [UInt8])]
+    public let headers: [(name: String, value: [UInt8])]
     /// libcurl's own message for the failure.
     let detail: String
     let systemError: Int32
@@ -40,7 +41,8 @@ public struct Reply {
 
 extension Reply {
     /// Makes a whole answer, for tests of what judges it.
-    package init(status: Int, body: [UInt8], headers: [(name: String, value: [UInt8])] = [], isCut: Bool = false) {
+    package init(status: Int, body: [UInt8], headers: [(name: String, value: [UInt8])] = [], isCut: Bool = false, retryAfter: UInt64? = nil)
+    {
         result = CURLE_OK
         self.status = status
         proxyStatus = 0
@@ -48,7 +50,7 @@ extension Reply {
         isSentAgain = false
         isEarly = false
         self.isCut = isCut
-        retryAfter = nil
+        self.retryAfter = retryAfter
         location = nil
         self.body = body
         self.headers = headers

@@ -9,6 +9,10 @@ public protocol Requests: AnyObject, Sendable {
     /// Returns the index of the request's target. The default is the first target.
     func target(of index: Int) -> Int
 
+    /// Returns the method and the address of the request if they differ from those of its target. The address has the origin of the target.
+    /// The default is nil.
+    func place(of index: Int) -> Place?
+
     func body(_ index: Int) -> UnsafeRawBufferPointer
 
     /// Returns what an answer means for the events of its request. `standard` is the outcome by the status alone. It is called only for a
@@ -20,8 +24,22 @@ public protocol Requests: AnyObject, Sendable {
     func outcome(of requests: [Outcome?], rest: Outcome?) -> Outcome
 }
 
+/// Where one request goes.
+public struct Place: Sendable, Hashable {
+    public var method: Target.Method
+    /// The whole URL.
+    public var url: String
+
+    public init(_ method: Target.Method, _ url: String) {
+        self.method = method
+        self.url = url
+    }
+}
+
 extension Requests {
     public func target(of index: Int) -> Int { 0 }
+
+    public func place(of index: Int) -> Place? { nil }
 
     public func outcome(of reply: Reply, to index: Int, standard: Outcome) -> Outcome { standard }
 

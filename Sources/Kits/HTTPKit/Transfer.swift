@@ -73,7 +73,12 @@ final class Transfer {
         index = delivery.begin()
         self.delivery = delivery
         let bytes = delivery.requests.body(index)
-        let isAimed: Bool = (try? aim(at: delivery.requests.target(of: index))) != nil
+        var isAimed: Bool = (try? aim(at: delivery.requests.target(of: index))) != nil
+        if isAimed, let place = delivery.requests.place(of: index) {
+            // The next request of the same target may have no place of its own.
+            aim = nil
+            isAimed = configure(place) == nil
+        }
         words.pointee = 0
         received = 0
         isCut = false
@@ -149,7 +154,7 @@ final class Transfer {
             let value = line[(colon + 1)...].filter { $0 != 0x0a && $0 != 0x0d }
             retryAfter = RetryAfter.milliseconds(value, wall: clock.wall())
         }
-        if !target.keptHeaders.isEmpty { keep(line) }
+        if target.keepsEveryHeader || !target.keptHeaders.isEmpty { keep(line) }
         return count(line.count)
     }
 
@@ -157,7 +162,7 @@ final class Transfer {
     private func keep(_ line: UnsafeRawBufferPointer) {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
         let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
-        guard target.keptHeaders.contains(name) else { return }
+        guard target.keepsEveryHeader || target.keptHeaders.contains(name) else { return }
         let value = line[(colon + 1)...].drop { $0 == 0x20 || $0 == 0x09 }.prefix { $0 != 0x0a && $0 != 0x0d }
         headers.append((name, Array(value)))
     }
@@ -201,8 +206,16 @@ final class Transfer {
         options.set(CURLOPT_HTTP_VERSION, Int(isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
         // If HTTP/2 is possible, wait for the connection that is being made and do not open a second one.
         options.set(CURLOPT_PIPEWAIT, isSecure ? 1 : 0)
-        options.set(CURLOPT_CUSTOMREQUEST, target.method == .post ? nil : target.method.rawValue)
+        options.set(CURLOPT_CUSTOMREQUEST, target.method.custom)
         options.set(CURLOPT_HTTPHEADER, pointer: headers)
+        return options.refused
+    }
+
+    /// Sets the options of one request. Returns the first option that libcurl refused, or nil if it accepted all.
+    private func configure(_ place: Place) -> CURLoption? {
+        var options = Options(easy: easy)
+        options.set(CURLOPT_URL, place.url)
+        options.set(CURLOPT_CUSTOMREQUEST, place.method.custom)
         return options.refused
     }
 
@@ -299,4 +312,9 @@ final class Transfer {
         let address = address!.pointee
         return socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
     }
+}
+
+extension Target.Method {
+    /// The method as libcurl wants it. It is nil for POST, which every request has from its options.
+    fileprivate var custom: String? { self == .post ? nil : rawValue }
 }

@@ -35,6 +35,35 @@ public struct Schema: Sendable {
         make("string", about: about, fallback: fallback.map(JSONText.string), rules: [("format", "\"duration\"")])
     }
 
+    /// What a name in an expression stands for.
+    public enum Variable: String, Sendable {
+        /// A value of any type.
+        case any
+        case integer
+        case text
+        /// A map from texts to texts.
+        case texts
+        /// A value that an expression can only put somewhere.
+        case opaque
+    }
+
+    /// An expression in CEL. The host compiles it, so that `switchyard check` shows the place of a fault, and the instance gets its text.
+    /// `names` are all names that it can use, besides `constants.NAME` for each text in the setting `constants`. If it is nil, they are the
+    /// members of the event. A condition must be true or false.
+    public static func expression(
+        _ about: String, names: KeyValuePairs<String, Variable>? = nil, isCondition: Bool = false, default fallback: String? = nil
+    ) -> Schema {
+        let names = names.map { JSONText.object($0.map { ($0.key, JSONText.string($0.value.rawValue)) }) }
+        return make(
+            "string", about: about, fallback: fallback.map(JSONText.string),
+            rules: [("format", isCondition ? "\"condition\"" : "\"expression\""), ("names", names)])
+    }
+
+    /// A value of one of several types. No two alternatives may have the same type in JSON.
+    public static func either(_ about: String, _ choices: [Schema]) -> Schema {
+        Schema(JSONText.object([("description", JSONText.string(about)), ("anyOf", JSONText.list(choices.map(\.json)))]))
+    }
+
     public static func integer(_ about: String, default fallback: Int? = nil, minimum: Int? = nil, maximum: Int? = nil) -> Schema {
         make(
             "integer", about: about, fallback: fallback.map { "\($0)" },

@@ -1,7 +1,7 @@
-// Finds the members of each event of a batch in one pass over its bytes. It never reads outside the memory of the batch: the scanner needs
-// 64 readable bytes after a line, so the last lines are copied to memory that has them.
+// Finds the members of each event of a batch in one pass over its bytes.
 
 internal import Events
+internal import HTTPKit
 internal import PluginKit
 
 /// The members that the reader looks for, and how they lie in one another.
@@ -46,10 +46,7 @@ final class EventShape: @unchecked Sendable {
 struct EventReader: ~Copyable {
     private let shape: EventShape
     private var scanner: Scanner
-    /// The last lines of the batch, and the newlines after them.
-    private var tail = Block()
-    private var lines: Lines?
-    private var firstOfTail = 0
+    private var lines = PaddedLines()
 
     init(_ shape: EventShape) {
         self.shape = shape
@@ -57,25 +54,11 @@ struct EventReader: ~Copyable {
     }
 
     /// Begins a batch, whose memory must outlive the reading.
-    mutating func begin(_ lines: Lines) {
-        self.lines = lines
-        firstOfTail = lines.whole(within: max(0, lines.bytes.count - Block.padding))
-        tail.removeAll()
-        if firstOfTail < lines.count {
-            tail.text.append(contentsOf: UnsafeRawBufferPointer(rebasing: lines.bytes[lines.start(of: firstOfTail)...]))
-        }
-        tail.seal()
-    }
+    mutating func begin(_ lines: Lines) { self.lines.begin(lines) }
 
     /// Returns an event of the batch, valid until the next but one, or nil if it cannot be read: `fault` says why.
     mutating func event(_ index: Int, arrival: Int64, now: Int64) -> CanonicalEvent? {
-        guard let lines else { return nil }
-        let start = lines.start(of: index)
-        let line =
-            index < firstOfTail
-            ? lines.bytes.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt8.self) + start
-            : tail.bytes + (start - lines.start(of: firstOfTail))
-        guard let scanned = scanner.scan(line, 0) else { return nil }
+        guard let line = lines.line(index), let scanned = scanner.scan(line, 0) else { return nil }
         return CanonicalEvent(scanned, places: shape.places, arrival: arrival, now: now)
     }
 

@@ -84,25 +84,9 @@ package final class VendorRequests<V: Vendor>: Requests, @unchecked Sendable {
     }
 
     package func outcome(of requests: [Outcome?], rest: Outcome?) -> Outcome {
-        if refused.isEmpty, requests.allSatisfy({ if case .delivered? = $0 { true } else { false } }) { return .delivered }
-        var fates = Fates(events: eventCount)
-        for (event, reason) in refused { fates.add(.rejected(reason), to: event, isShared: false, isWhole: false) }
-        for (part, outcome) in zip(parts, requests) {
-            let isShared = part.hasSeveralEvents
-            // Without an outcome the request has not begun.
-            switch outcome ?? rest ?? .retry("the request was not sent") {
-            case .mixed(let others, let events):
-                var single: [Int: Outcome] = [:]
-                for (index, outcome) in events { single[index] = outcome }
-                for (index, event) in part.events.enumerated() {
-                    let own = single[index]
-                    fates.add(own ?? others, to: Int(event), isShared: own == nil && isShared, isWhole: own == nil)
-                }
-            case let outcome:
-                for event in part.events { fates.add(outcome, to: Int(event), isShared: isShared, isWhole: true) }
-            }
-        }
-        return fates.outcome(pause: rest.flatMap { $0.pause == nil ? nil : $0 })
+        Fates.outcome(
+            events: eventCount, settled: refused.map { ($0.event, .rejected($0.reason)) }, parts: parts.map(\.events), requests: requests,
+            rest: rest)
     }
 }
 

@@ -64,6 +64,17 @@ extension SettingsSchema {
             SettingsSchema.described([("type", "\"boolean\""), ("default", rules.fallback.map { "\($0)" })], rules.about)
         case .list(let item, let about): SettingsSchema.described([("type", "\"array\""), ("items", item.schema)], about)
         case .object(let rules): rules.schema(beside: [])
+        case .either(let choices, let about):
+            SettingsSchema.described([("anyOf", JSONText.list(choices.map(\.schema))), ("default", fallback)], about)
+        }
+    }
+
+    /// The default of one of several alternatives, as the file writes it.
+    private var fallback: String? {
+        switch self {
+        case .string(let rules): rules.fallback.map(JSONText.quoted)
+        case .either(let choices, _): choices.lazy.compactMap(\.fallback).first
+        default: nil
         }
     }
 
@@ -79,6 +90,7 @@ extension SettingsSchema.StringRules {
             switch format {
             case .size: SchemaParts.size
             case .duration: SchemaParts.time
+            case .expression, .condition: ExpressionForms.schema
             case .plain where !oneOf.isEmpty: SchemaParts.choice(oneOf)
             case .plain:
                 pattern.flatMap(Pattern.portable).map {
@@ -124,6 +136,7 @@ extension SettingsSchema {
         case .number(let rules): rules.fallback != nil
         case .boolean(let rules): rules.fallback != nil
         case .list, .object: false
+        case .either(let choices, _): choices.contains { $0.hasFallback }
         }
     }
 }

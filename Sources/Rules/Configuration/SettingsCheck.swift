@@ -1,12 +1,16 @@
 // Checks a provider's own settings against the schema in its module's description. It writes them as the module gets them: one JSON object
-// with defaults filled in, sizes in bytes, and times in milliseconds.
+// with defaults filled in, sizes in bytes, and times in milliseconds. An expression is compiled, so that a fault in it has its place in the
+// file; the module compiles it again.
 
 internal import Document
+internal import Expressions
 internal import FormReading
 internal import Plans
 
 struct SettingsCheck {
     var reading: Reading
+    /// The names of the constants that the expressions of the module can use.
+    var constants: [String] = []
 
     /// Returns the value as JSON. Returns nil if the value is invalid; then the reading has the fault.
     func value(_ node: Node, _ schema: SettingsSchema) -> String? {
@@ -16,13 +20,32 @@ struct SettingsCheck {
         case .boolean: Forms.boolean.read(node, reading).map { $0 ? "true" : "false" }
         case .list(let item, _): list(node, of: item)
         case .object(let rules): object(node, rules)
+        case .either(let choices, _): either(node, choices)
         }
+    }
+
+    /// Checks the value by the alternative of its type.
+    private func either(_ node: Node, _ choices: [SettingsSchema]) -> String? {
+        if let choice = choices.first(where: { $0.takes(node) }) { return value(node, choice) }
+        reading.refuseType(node, Words.either(choices.flatMap(\.words)))
+        return nil
+    }
+
+    private func expression(_ node: Node, _ rules: SettingsSchema.StringRules) -> String? {
+        var environment = Environment.event
+        if let names = rules.names {
+            environment.variables = .declared(Dictionary(names.map { ($0.name, $0.type.type) }) { first, _ in first })
+        }
+        environment.constants = constants
+        let isCondition = rules.format == .condition
+        return ExpressionForms.read(node, reading, in: environment, isCondition: isCondition).map { JSONText.quoted($0.text) }
     }
 
     private func string(_ node: Node, _ rules: SettingsSchema.StringRules) -> String? {
         switch rules.format {
         case .size: return reading.quantity(.size, node).map { "\($0)" }
         case .duration: return reading.quantity(.time, node).map { "\($0)" }
+        case .expression, .condition: return expression(node, rules)
         case .plain: break
         }
         if !rules.oneOf.isEmpty {
@@ -96,13 +119,14 @@ struct SettingsCheck {
         case .string(let rules):
             guard let text = rules.fallback else { return nil }
             return switch rules.format {
-            case .plain: JSONText.quoted(text)
+            case .plain, .expression, .condition: JSONText.quoted(text)
             case .size: (try? Quantity.size.parse(text)).map { "\($0)" }
             case .duration: (try? Quantity.time.parse(text)).map { "\($0)" }
             }
         case .number(let rules): return rules.fallback.map(number)
         case .boolean(let rules): return rules.fallback.map { $0 ? "true" : "false" }
         case .list, .object: return nil
+        case .either(let choices, _): return choices.lazy.compactMap(fallback).first
         }
     }
 
@@ -116,5 +140,40 @@ struct SettingsCheck {
 
     private static func number(_ value: Double) -> String {
         Int(exactly: value).map { "\($0)" } ?? "\(value)"
+    }
+}
+
+extension SettingsSchema {
+    /// Returns true if the value has the type in JSON that the schema describes.
+    fileprivate func takes(_ node: Node) -> Bool {
+        switch (self, node.value) {
+        case (.string, .text), (.number, .number), (.boolean, .bool), (.list, .list), (.object, .object): true
+        default: false
+        }
+    }
+
+    /// What the value must be, as messages list it.
+    fileprivate var words: [String] {
+        switch self {
+        case .string(let rules): rules.oneOf.isEmpty ? ["a string"] : rules.oneOf.map { "\"\($0)\"" }
+        case .number: ["a number"]
+        case .boolean: ["true or false"]
+        case .list: ["a list"]
+        case .object: ["an object"]
+        case .either(let choices, _): choices.flatMap(\.words)
+        }
+    }
+}
+
+extension SettingsSchema.StringRules.VariableType {
+    /// The type in CEL.
+    fileprivate var type: Expressions.`Type` {
+        switch self {
+        case .any: .dyn
+        case .integer: .int
+        case .text: .string
+        case .texts: .map(.string, .string)
+        case .opaque: .opaque("placeholder", [])
+        }
     }
 }

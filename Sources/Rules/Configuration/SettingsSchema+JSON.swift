@@ -24,6 +24,7 @@ enum SchemaForms {
             reading.refuseType(node, "a schema object")
             return nil
         }
+        if node["anyOf"] != nil { return either.read(node, reading).map { .either($0.choices, about: $0.about) } }
         guard let type = node["type"] else {
             reading.fault(node, "lacks 'type', expected \(Words.either(Kind.allCases.map(\.rawValue)))")
             return nil
@@ -48,12 +49,16 @@ enum SchemaForms {
             type(),
             Member("description", DescriptionForm.text, "What it is for.", into: \.about),
             Member("format", format, "How it is written.", into: \.format),
+            Member("names", names, "The names that an expression can use, each with its type.", into: \.names),
             Member("enum", Forms.list("strings", of: plain, most: 1000), "The choices.", into: \.oneOf),
             Member("pattern", pattern, "An anchored extended regular expression.", into: \.pattern),
             Member("default", plain, "The value when it is left out.", into: \.fallback),
             Member("writeOnly", Forms.boolean, "True for a secret, whose value is never shown.", into: \.isSecret),
         ], called: "keyword"
     ).then { rules, node, reading -> SettingsSchema.StringRules? in
+        if rules.names != nil, !rules.format.isExpression {
+            reading.fault(node, at: node["names"]?.offset, "'names' is only for the formats expression and condition")
+        }
         guard rules.format == .plain else {
             for name in ["enum", "pattern"] where node[name] != nil {
                 reading.fault(node, at: node[name]?.offset, "\(Words.quoted(name)) cannot be used together with 'format'")
@@ -67,9 +72,19 @@ enum SchemaForms {
 
     private static let plain = DescriptionForm.text
 
-    private enum Format: String, CaseIterable { case size, duration }
+    private enum Format: String, CaseIterable { case size, duration, expression, condition }
     private static let format = Forms.choice(Format.self).then { format, _, _ in
-        format == .size ? SettingsSchema.StringRules.Format.size : .duration
+        SettingsSchema.StringRules.Format(rawValue: format.rawValue)
+    }
+
+    private static let names = Form<[(name: String, type: SettingsSchema.StringRules.VariableType)]?>(#"{"type":"object"}"#) {
+        node, reading in
+        guard let entries = node.entries else {
+            reading.refuseType(node, "an object of names and their types")
+            return nil
+        }
+        let type = Forms.choice(SettingsSchema.StringRules.VariableType.self)
+        return .some(entries.compactMap { entry in type.read(entry.node, reading).map { (entry.key.name, $0) } })
     }
 
     private static let pattern = Forms.string.then { text, node, reading -> String? in
@@ -131,6 +146,28 @@ enum SchemaForms {
             Member("items", nested, required: true, "The schema of its items.", into: \.items),
         ], called: "keyword")
 
+    private struct EitherRules: Sendable {
+        var about = ""
+        var choices: [SettingsSchema] = []
+    }
+
+    private static let either = Form<EitherRules>.object(
+        EitherRules(),
+        [
+            Member("description", DescriptionForm.text, "What it is for.", into: \.about),
+            Member(
+                "anyOf", Forms.list("schemas", of: nested, least: 2), required: true, "The alternatives, each of another type.",
+                into: \.choices),
+        ], called: "keyword"
+    ).then { rules, node, reading -> EitherRules? in
+        let kinds = rules.choices.map(\.kind)
+        guard Set(kinds).count == kinds.count, !kinds.contains(nil) else {
+            reading.fault(node, "the alternatives of 'anyOf' must have different types")
+            return nil
+        }
+        return rules
+    }
+
     private static let others = Form<SettingsSchema?>(#"{"type":["boolean","object"]}"#) { node, reading in
         if case .bool(false) = node.value { return .some(nil) }
         if node.entries != nil { return nested.read(node, reading) }
@@ -183,5 +220,19 @@ enum SchemaForms {
     private static func checkDefault(_ node: Node, schema: SettingsSchema, reading: Reading) {
         guard let fallback = node["default"], fallback.text != nil || fallback.kind == "a number" else { return }
         _ = SettingsCheck(reading: reading).value(fallback, schema)
+    }
+}
+
+extension SettingsSchema {
+    /// The type in JSON. It is nil for a schema of several types.
+    fileprivate var kind: String? {
+        switch self {
+        case .string: "string"
+        case .number: "number"
+        case .boolean: "boolean"
+        case .list: "array"
+        case .object: "object"
+        case .either: nil
+        }
     }
 }

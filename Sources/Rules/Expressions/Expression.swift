@@ -32,8 +32,10 @@ public final class Expression: Sendable {
     }
 
     /// Compiles a condition. Throws a fault also if the value is known to be neither true nor false.
-    public static func condition(_ text: String, limits: ExpressionLimits = ExpressionLimits()) throws(ExpressionFault) -> Expression {
-        let expression = try Expression(text, limits: limits)
+    public static func condition(
+        _ text: String, in environment: Environment = .event, limits: ExpressionLimits = ExpressionLimits()
+    ) throws(ExpressionFault) -> Expression {
+        let expression = try Expression(text, in: environment, limits: limits)
         guard expression.type == .bool || expression.type == .dyn else {
             throw ExpressionFault("a condition is true or false, but this gives \(expression.type)", at: 0)
         }

@@ -1,6 +1,6 @@
 // The forms of expressions. An expression is compiled when it is read, so that a fault points at its place inside the string.
 
-internal import Document
+public import Document
 public import Expressions
 
 public enum ExpressionForms {
@@ -14,10 +14,19 @@ public enum ExpressionForms {
         read(node, reading: reading) { (text) throws(ExpressionFault) in try Expression(text) }
     }
 
-    private static let schema = #"{"type":"string","minLength":1,"maxLength":32768}"#
+    public static let schema = #"{"type":"string","minLength":1,"maxLength":32768}"#
+
+    /// Reads an expression that a module evaluates. `environment` says what its names mean.
+    public static func read(_ node: Node, _ reading: Reading, in environment: Environment, isCondition: Bool) -> Expression? {
+        read(node, reading: reading, isAtHandOver: true, remedy: "; write the value into 'constants', and constants.NAME here") {
+            (text) throws(ExpressionFault) in
+            isCondition ? try Expression.condition(text, in: environment) : try Expression(text, in: environment)
+        }
+    }
 
     private static func read(
-        _ node: Node, reading: Reading, compile: (String) throws(ExpressionFault) -> Expression
+        _ node: Node, reading: Reading, isAtHandOver: Bool = false, remedy: String = "",
+        compile: (String) throws(ExpressionFault) -> Expression
     ) -> Expression? {
         guard let text = node.text else {
             reading.refuseType(node, "an expression in CEL, as a string")
@@ -26,12 +35,12 @@ public enum ExpressionForms {
         if text.isBroken { return nil }
         // A message about the expression would show hidden text. Also, the expression that runs must be the one that was reviewed.
         if text.isTainted {
-            reading.fault(node, "an expression must be written out, without ${env:} and ${file:}")
+            reading.fault(node, "an expression must be written out, without ${env:} and ${file:}" + remedy)
             return nil
         }
         do throws(ExpressionFault) {
             let expression = try compile(text.value)
-            if let at = expression.sourceOffset, reading.isAtHandOver {
+            if let at = expression.sourceOffset, reading.isAtHandOver || isAtHandOver {
                 let offset = text.isVerbatim ? reading.source.offset(of: at, inString: node.range) : node.offset
                 reading.fault(
                     node, at: offset,

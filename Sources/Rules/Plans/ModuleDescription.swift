@@ -58,6 +58,8 @@ public indirect enum SettingsSchema: Sendable {
     case boolean(BooleanRules)
     case list(of: SettingsSchema, about: String)
     case object(ObjectRules)
+    /// A value of one of several types. No two alternatives have the same type in JSON.
+    case either([SettingsSchema], about: String)
 
     /// The description of the setting, in the module's words.
     public var about: String {
@@ -67,13 +69,29 @@ public indirect enum SettingsSchema: Sendable {
         case .boolean(let rules): rules.about
         case .list(_, let about): about
         case .object(let rules): rules.about
+        case .either(_, let about): about
         }
     }
 
     public struct StringRules: Sendable {
         /// The format of the text. The module gets a `size` (16MB, 512KiB) in bytes and a `duration` (500ms, 24h) in milliseconds, both as
-        /// integers.
-        public enum Format: String, Sendable { case plain, size, duration }
+        /// integers. An `expression` is CEL with a value of any type, and a `condition` is CEL that is true or false.
+        public enum Format: String, Sendable {
+            case plain, size, duration, expression, condition
+            public var isExpression: Bool { self == .expression || self == .condition }
+        }
+        /// The names that an expression can use, besides the constants. If it is nil, they are the members of the event.
+        public var names: [(name: String, type: VariableType)]?
+        public enum VariableType: String, Sendable, CaseIterable {
+            /// A value of any type.
+            case any
+            case integer
+            case text
+            /// A map from texts to texts.
+            case texts
+            /// A value that an expression can only put somewhere.
+            case opaque
+        }
         public var about = ""
         public var format = Format.plain
         public var oneOf: [String] = []

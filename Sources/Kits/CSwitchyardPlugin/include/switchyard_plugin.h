@@ -119,7 +119,8 @@ typedef struct switchyard_plugin {
        "delivery": { "batch": { "events": 500, "bytes": "1MB", "wait": "1s" }, "ordered": true, "deadline": "60s" } }
      routes.json refers to the module by "name". "settings" is a JSON Schema. It may use properties, type, enum, minimum, maximum,
      pattern, required, default, additionalProperties, items, description and writeOnly, which is true for a secret. Its formats are
-     "size" ("16MB") and "duration" ("500ms").
+     "size" ("16MB") and "duration" ("500ms"), and "expression" and "condition" for CEL. A schema of several types has anyOf instead of
+     type.
      "streams" is true if the module itself writes to the router's standard output or standard error. If it is false, an isolated module
      has no standard input and no standard output. Each line of its standard error then becomes a line of the router's log. "limits",
      "capabilities" and "delivery" may be omitted. "delivery" holds only the values that differ from the router's defaults. */

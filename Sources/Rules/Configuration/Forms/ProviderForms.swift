@@ -2,6 +2,7 @@
 // settings.
 
 internal import Document
+internal import Expressions
 internal import FormReading
 internal import Plans
 
@@ -84,7 +85,9 @@ enum ProviderForms {
         own.value = .object(entries.filter { !ownKeys.contains($0.key.name) })
         var isolated: IsolationPlan?
         if let written = node["isolate"] { isolated = isolation.read(written, reading) ?? nil }
-        guard let json = SettingsCheck(reading: reading).object(own, module.settings, alsoKnown: ownKeys) else { return nil }
+        let constants = own[Environment.constantsName]?.entries?.map(\.key.name) ?? []
+        let check = SettingsCheck(reading: reading, constants: constants)
+        guard let json = check.object(own, module.settings, alsoKnown: ownKeys) else { return nil }
         var plan = ProviderPlan(name: "", plugin: module.name, settings: Secret(Array(json.utf8)))
         plan.delivery = delivery
         plan.deduplicates = module.deduplicates

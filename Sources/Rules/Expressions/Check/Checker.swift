@@ -91,6 +91,7 @@ struct Checker {
         if !isRooted, let local = scope.lastIndex(where: { $0.name == root }) {
             return keys.isEmpty ? (.local(local), scope[local].type) : nil
         }
+        if root == Environment.constantsName, let constants = environment.constants { return try constant(node, keys, among: constants) }
         if environment.isEvent {
             switch root {
             case "this": return (.member(keys, orType: nil), .dyn)
@@ -115,6 +116,20 @@ struct Checker {
         if !keys.isEmpty { return nil }
         if environment.isChecked { throw ExpressionFault("nothing is called '\(name)'", at: node.range.lowerBound) }
         return (.unknown(name), .dyn)
+    }
+
+    /// Returns the meaning of `constants.NAME`. It is nil if the node selects a member of a constant.
+    private func constant(_ node: Node, _ keys: [String], among names: [String]) throws(ExpressionFault) -> (Meaning, Type)? {
+        let root = Environment.constantsName
+        guard let name = keys.first else {
+            throw ExpressionFault("'\(root)' is no value by itself; write \(root).NAME", at: node.range.lowerBound)
+        }
+        guard keys.count == 1 else { return nil }
+        guard names.contains(name) else {
+            let near = nearestWord(to: name, among: names).map { ", did you mean \($0)?" } ?? "; add it to '\(root)' of the provider"
+            throw ExpressionFault("there is no constant '\(name)'" + near, at: node.place)
+        }
+        return (.declared("\(root).\(name)"), .string)
     }
 
     /// Returns the names in a chain of selections. It is nil for any other node. Names in brackets count only in an expression on events.

@@ -22,19 +22,27 @@ public struct Environment: Sendable {
     /// The namespace in which declared names are looked up first.
     public var container: String
     public var functions: [String: [Declaration]]
+    /// The names of the constants that the caller declares; all of them are strings, and `constants.NAME` is the value of one. If it is nil,
+    /// `constants` has no meaning of its own.
+    public var constants: [String]?
     /// If it is false, types that do not fit and undeclared names are errors of the evaluation and not of the compilation.
     public var isChecked: Bool
 
     public init(
-        _ variables: Variables, container: String = "", functions: [String: [Declaration]] = [:], isChecked: Bool = true
+        _ variables: Variables, container: String = "", functions: [String: [Declaration]] = [:], constants: [String]? = nil,
+        isChecked: Bool = true
     ) {
         self.variables = variables
         self.container = container
         self.functions = functions
+        self.constants = constants
         self.isChecked = isChecked
     }
 
     public static let event = Environment(.event)
+
+    /// The name under which an expression finds the constants of the caller.
+    public static let constantsName = "constants"
 
     var isEvent: Bool { if case .event = variables { true } else { false } }
 

@@ -68,10 +68,12 @@ public struct Evaluator: ~Copyable {
     private let sources: [TextValue]
     private var machine: Machine
 
-    public init(_ set: ExpressionSet, sources: [String] = []) {
+    /// `constants` has a value for each constant that an expression of the set names.
+    public init(_ set: ExpressionSet, sources: [String] = [], constants: [String: String] = [:]) {
         self.set = set
         self.sources = sources.map { TextValue($0) }
         machine = Machine(limits: ExpressionLimits())
+        machine.variables = Value.variables(ofConstants: constants)
     }
 
     /// Decides whether the condition with this index holds for the event.

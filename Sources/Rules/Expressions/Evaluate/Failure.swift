@@ -60,5 +60,10 @@ public struct EvaluationFault: Error, Hashable, Sendable, CustomStringConvertibl
         message = failure.problem.words
     }
 
+    /// Makes the fault of a condition that gave neither true nor false.
+    public init(notBooleanIn expression: Expression) {
+        self.init(expression.code.failure(.notBoolean), in: expression.text)
+    }
+
     public var description: String { "\(part): \(message)" }
 }

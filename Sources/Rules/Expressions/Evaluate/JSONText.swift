@@ -13,9 +13,14 @@ extension Value {
         return String(decoding: buffer.bytes, as: UTF8.self)
     }
 
-    /// Appends the value as JSON. Returns false if values nest deeper than an evaluation may go; then a part of the value is written.
-    public func writeJSON(to buffer: inout ByteBuffer, depth: Int = 0) -> Bool {
-        guard depth < Machine.deepest else { return false }
+    /// Appends the value as JSON. Returns false if values nest deeper than an evaluation may go, or if the buffer would grow beyond `most`
+    /// bytes: spans of an event may be written more often than they are there. Then a part of the value is written.
+    public func writeJSON(to buffer: inout ByteBuffer, most: Int = .max) -> Bool { problem(ofWritingTo: &buffer, most: most) == nil }
+
+    /// Appends the value as JSON. Returns what keeps it from that: `depth` or `size`.
+    func problem(ofWritingTo buffer: inout ByteBuffer, depth: Int = 0, most: Int) -> Problem? {
+        guard depth < Machine.deepest else { return .depth }
+        guard buffer.count <= most else { return .size }
         switch self {
         case .null: buffer.append("null")
         case .bool(let value): buffer.append(value ? "true" : "false")
@@ -25,12 +30,14 @@ extension Value {
         case .string(let text): Value.writeQuoted(text.bytes, to: &buffer)
         case .bytes(let bytes): buffer.append("\"" + base64(bytes) + "\"")
         case .timestamp, .duration, .type, .ip, .version: Value.writeQuoted(Array((Machine.text(self) ?? "").utf8), to: &buffer)
-        case .list(.json(let span)), .map(.json(let span)): buffer.append(span.start, span.count)
+        case .list(.json(let span)), .map(.json(let span)):
+            guard span.count <= most - buffer.count else { return .size }
+            buffer.append(span.start, span.count)
         case .list(.values(let values)):
             buffer.append(UInt8(ascii: "["))
             for (i, value) in values.enumerated() {
                 if i > 0 { buffer.append(UInt8(ascii: ",")) }
-                guard value.writeJSON(to: &buffer, depth: depth + 1) else { return false }
+                if let problem = value.problem(ofWritingTo: &buffer, depth: depth + 1, most: most) { return problem }
             }
             buffer.append(UInt8(ascii: "]"))
         case .map(.entries(let entries)):
@@ -39,11 +46,11 @@ extension Value {
                 if i > 0 { buffer.append(UInt8(ascii: ",")) }
                 Value.writeQuoted(Array((Machine.text(entry.key) ?? "").utf8), to: &buffer)
                 buffer.append(UInt8(ascii: ":"))
-                guard entry.value.writeJSON(to: &buffer, depth: depth + 1) else { return false }
+                if let problem = entry.value.problem(ofWritingTo: &buffer, depth: depth + 1, most: most) { return problem }
             }
             buffer.append(UInt8(ascii: "}"))
         }
-        return true
+        return buffer.count <= most ? nil : .size
     }
 
     private static func writeQuoted(_ bytes: [UInt8], to buffer: inout ByteBuffer) {

@@ -36,6 +36,9 @@ struct Machine: ~Copyable {
         if steps < 0 { throw code.failure(.steps) }
     }
 
+    /// The bytes that values may still have.
+    var bytesLeft: Int { max(0, bytes) }
+
     /// Counts the bytes of a value before it is made.
     mutating func make(_ count: Int, _ code: Code) throws(Failure) {
         assert(count >= 0, "bytes are given back")

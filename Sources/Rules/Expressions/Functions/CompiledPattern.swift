@@ -3,6 +3,7 @@
 
 public import Events
 internal import Glibc
+internal import Platform
 
 public struct PatternFault: Error {
     public var message: String
@@ -68,8 +69,7 @@ private struct PatternLibrary {
 
     static let name = "libswitchyard-patterns.so"
     static let shared: Result<PatternLibrary, PatternFault> = {
-        // The loader searches where it finds the other libraries of the executable.
-        guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
+        guard let library = load() else {
             let why = dlerror().map { String(cString: $0) } ?? "unknown error"
             return .failure(
                 PatternFault(message: "regular expressions need \(name) beside the program, and libre2: \(why)", isMissing: true))
@@ -84,4 +84,17 @@ private struct PatternLibrary {
                 groups: unsafeBitCast(groups, to: Groups.self), find: unsafeBitCast(find, to: Find.self),
                 free: unsafeBitCast(free, to: Free.self)))
     }()
+
+    private static func load() -> UnsafeMutableRawPointer? {
+        // The loader searches where it finds the other libraries of the executable. If this code is part of a module, the loader may search
+        // where it finds the libraries of the module, which is loaded from a copy in memory. So the folders of the program come next.
+        if let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) { return library }
+        let program = OwnProgram.path
+        guard let slash = program.lastIndex(of: "/") else { return nil }
+        let folder = program[..<slash]
+        for place in ["\(folder)/../lib/switchyard/\(name)", "\(folder)/\(name)"] {
+            if let library = dlopen(place, RTLD_NOW | RTLD_LOCAL) { return library }
+        }
+        return nil
+    }
 }

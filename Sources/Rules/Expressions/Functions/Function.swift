@@ -5,7 +5,7 @@ enum Function: String, CaseIterable, Sendable {
     case charAt, indexOf, lastIndexOf, lowerAscii, upperAscii, replace, split, join, substring, trim, format, quote, reverse
     case int, uint, double, string, bytes, bool, timestamp, duration, type, dyn
     case getFullYear, getMonth, getDate, getDayOfMonth, getDayOfWeek, getDayOfYear, getHours, getMinutes, getSeconds, getMilliseconds
-    case glob, ip, isIP, version, isPrivate, isLoopback, isLinkLocal, inside, family
+    case glob, ip, isIP, version, isPrivate, isLoopback, isLinkLocal, inside, family, json
 
     /// Returns the function with this name. It is nil if there is none. `strings.quote` has the name `quote`.
     static func named(_ name: String) -> Function? { Function(rawValue: name) }
@@ -61,6 +61,7 @@ enum Function: String, CaseIterable, Sendable {
             .timestamp: [Type.timestamp, .string, .int].map { plain($0, result: .timestamp) },
             .duration: [Type.duration, .string].map { plain($0, result: .duration) },
             .type: [plain(a, result: .type(a))],
+            .json: [plain(a, result: .string)],
             .dyn: [plain(a, result: .dyn)],
             .glob: [plain(.string, .string, result: .bool), member(.string, .string, result: .bool)],
             .ip: [plain(.string, result: .ip), plain(.ip, result: .ip)],

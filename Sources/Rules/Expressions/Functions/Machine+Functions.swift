@@ -9,6 +9,7 @@ extension Machine {
         case .size: return .int(Int64(try size(first, code)))
         case .type: return .type(first.typeName)
         case .dyn: return first
+        case .json: return .string(TextValue(try json(first, code)))
         case .int, .uint, .double, .string, .bytes, .bool, .timestamp, .duration: return try convert(first, function: function, code: code)
         case .ip:
             if case .ip = first { return first }
@@ -55,6 +56,14 @@ extension Machine {
         case .uint(let number): return Int64(exactly: number) ?? .max
         default: throw code.failure(.noOverload)
         }
+    }
+
+    /// Returns the value as JSON text.
+    private mutating func json(_ value: Value, _ code: Code) throws(Failure) -> [UInt8] {
+        var buffer = ByteBuffer()
+        if let problem = value.problem(ofWritingTo: &buffer, most: bytesLeft) { throw code.failure(problem) }
+        try make(buffer.count, code)
+        return Array(buffer.bytes)
     }
 
     private func address(_ value: Value, _ code: Code) throws(Failure) -> IPAddress {
