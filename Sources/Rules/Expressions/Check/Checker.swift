@@ -153,9 +153,7 @@ struct Checker {
     private mutating func select(_ node: Node, base: Node, name: String) throws(ExpressionFault) -> Type {
         let type = types.resolve(try infer(base))
         switch type {
-        case .dyn: return .dyn
-        case .variable:
-            return .dyn
+        case .dyn, .variable: return .dyn
         case .map(_, let value): return value
         case .opaque where !environment.isEvent: return .dyn
         default:
