@@ -19,7 +19,7 @@ struct HTTPRules: Sendable {
 
     static let schema: KeyValuePairs<String, Schema> = [
         "url": .text("where events are sent; https:// or http://, without a user or password: those go into headers").required,
-        "method": .choice("the method of the requests", of: Target.Method.allCases.map(\.rawValue), default: "POST"),
+        "method": .choice("the method of the requests", of: Target.Method.ofEvents.map(\.rawValue), default: "POST"),
         "body": .choice(
             "what a request holds: a batch as lines (application/x-ndjson), a batch as a JSON array (application/json), or a single event",
             of: Body.allCases.map(\.rawValue), default: "ndjson"),
@@ -50,8 +50,10 @@ struct HTTPRules: Sendable {
         ]
         own.removeAll { own in given.contains { $0.isNamed(own.name) } }
         if compression != .none { own.append(Header("Content-Encoding", compression.rawValue)) }
+        // A probe asks the host alone, without the user's headers and path: no server promises that a request without events does nothing.
+        let root = Target(.get, try Address(address.origin + "/", setting: "url"), headers: own.filter { !$0.isNamed("Content-Type") })
         client = ClientRules(
-            common, targets: [Target(method, address, headers: own + given)],
+            common, targets: [Target(method, address, headers: own + given), root],
             // All values of headers are treated as secrets. The part of an Authorization after the scheme is also a secret on its own.
             secrets: Secrets(given.flatMap { [$0.value[...]] + $0.value.split(separator: " ").dropFirst() }.map(String.init)))
     }

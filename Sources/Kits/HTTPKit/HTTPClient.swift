@@ -55,6 +55,9 @@ public final class HTTPClient: @unchecked Sendable {
     /// Carries out the requests of a delivery, and ends the delivery.
     public func send(_ requests: any Requests, of delivery: consuming Delivery) { take(PendingDelivery(delivery, requests)) }
 
+    /// The scheme and the host of a target, for messages.
+    func origin(of target: Int) -> String { rules.targets[target].address.origin }
+
     private func take(_ delivery: PendingDelivery) {
         if hand({ $0.deliveries.append(delivery) }) { return }
         delivery.putOff(.retry("the provider is closed"))
