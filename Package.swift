@@ -115,7 +115,8 @@ let package = Package(
         module(
             "InspectCommands", in: "Command",
             [
-                "Startup", "Terminal", "Router", "Explaining", "Listener", "Control", "Generations", "Workers", "Queueing", "Holding",
+                "Startup", "Terminal", "Router", "Explaining", "Listener", "Control", "Generations", "Workers", "Delivery", "Queueing",
+                "Holding",
                 "Spool", "HeldEventStore", "StateFiles", "PluginHost", "Ledger", "Judging", "Admission", "Editing", "Configuration",
                 "Plans", "Document", "Expressions", "Events", "Platform",
             ]),
@@ -385,7 +386,7 @@ let package = Package(
                 "Ledger", "Spool", "HeldEventStore", "DeadLetterStore", "Ingest", "Delivery", "Queueing", "Admission", "ConsentGate",
                 "Judging", "Plans", "Editing", "Expressions", "Events", "Platform",
             ]),
-        tests("EndToEndTests", ["Seeded", "TestSupport", "CSQLite"]),
+        tests("EndToEndTests", ["Seeded", "TestSupport", "HTTPSupport", "CSQLite"]),
     ]
         + [
             adapter("Console", ["CPlatform"]),
