@@ -13,7 +13,7 @@ extension HTTPClient {
         let found = Monitor<Probe?>(nil)
         let request = ProbeRequest(target: target, body: body, judge: judge)
         let delivery = Delivery(withoutEvents: { outcome in
-            found.withLock { $0 = request.verdict ?? Probe(by: outcome, at: self.origin(of: target)) }
+            found.withLock { $0 = request.verdict?.shown(self.shown) ?? Probe(by: outcome, at: self.origin(of: target)) }
             found.wake()
         })
         send(request, of: delivery)
@@ -57,6 +57,16 @@ private final class ProbeRequest: Requests, @unchecked Sendable {
 }
 
 extension Probe {
+    /// The same finding with its words changed.
+    fileprivate func shown(_ shown: (String) -> String) -> Probe {
+        switch self {
+        case .accepted(let words): .accepted(shown(words))
+        case .refused(let code, let words): .refused(code: code, shown(words))
+        case .reached(let code, let words): .reached(code: code, shown(words))
+        case .failed(let code, let words): .failed(code: code, shown(words))
+        }
+    }
+
     /// What an outcome says if nobody judged the answer.
     fileprivate init(by outcome: Outcome, at origin: String) {
         switch outcome {
