@@ -66,6 +66,8 @@ private let exported = Monitor<[Exported]>([])
 /// one pair. A test that links several adapters needs a few.
 private let describers: [@convention(c) () -> switchyard_bytes] = [
     { describe(0) }, { describe(1) }, { describe(2) }, { describe(3) }, { describe(4) }, { describe(5) }, { describe(6) }, { describe(7) },
+    { describe(8) }, { describe(9) }, { describe(10) }, { describe(11) }, { describe(12) }, { describe(13) }, { describe(14) },
+    { describe(15) },
 ]
 private typealias Creator =
     @convention(c) (
@@ -76,6 +78,10 @@ private let creators: [Creator] = [
     { create(2, host: $0, settings: $1, error: $2, size: $3) }, { create(3, host: $0, settings: $1, error: $2, size: $3) },
     { create(4, host: $0, settings: $1, error: $2, size: $3) }, { create(5, host: $0, settings: $1, error: $2, size: $3) },
     { create(6, host: $0, settings: $1, error: $2, size: $3) }, { create(7, host: $0, settings: $1, error: $2, size: $3) },
+    { create(8, host: $0, settings: $1, error: $2, size: $3) }, { create(9, host: $0, settings: $1, error: $2, size: $3) },
+    { create(10, host: $0, settings: $1, error: $2, size: $3) }, { create(11, host: $0, settings: $1, error: $2, size: $3) },
+    { create(12, host: $0, settings: $1, error: $2, size: $3) }, { create(13, host: $0, settings: $1, error: $2, size: $3) },
+    { create(14, host: $0, settings: $1, error: $2, size: $3) }, { create(15, host: $0, settings: $1, error: $2, size: $3) },
 ]
 
 private func table<A: Adapter>(
