@@ -131,7 +131,8 @@ let package = Package(
         module(
             "InspectCommands", in: "Command",
             [
-                "Startup", "Terminal", "Router", "Explaining", "Listener", "Control", "Generations", "Workers", "Queueing", "Holding",
+                "Startup", "Terminal", "Router", "Explaining", "Listener", "Control", "Generations", "Workers", "Delivery", "Queueing",
+                "Holding",
                 "Spool", "HeldEventStore", "StateFiles", "PluginHost", "Ledger", "Judging", "Admission", "Editing", "Configuration",
                 "Plans", "Document", "Expressions", "Events", "Platform",
             ]),

@@ -29,8 +29,19 @@ package struct Amplitude: Vendor {
             MappingRow("groupId, context.groupId", "groups"),
             MappingRow("properties.revenue", "revenue", note: "a number; it stays in the properties too"),
             MappingRow("context.sessionId", "session_id", note: "milliseconds, or -1"),
-            MappingRow("everything else", "event_properties.switchyard_unmapped", note: "in its own structure"),
-        ] + members.map { MappingRow("\($0)", "\($1)") })
+            MappingRow("everything else", "event_properties.switchyard_unmapped", note: "in its own structure", isRest: true),
+        ] + members.map { MappingRow("\($0)", "\($1)") }, refuses: refuses, cuts: cuts)
+
+    private static let refuses = [
+        LimitRow(.nameLength, most: 1024, "names of events of more than 1024 characters"),
+        LimitRow(.id, most: 128, "ids of less than 5 (min_id_length) or more than 128 characters; events without a messageId"),
+        LimitRow(.kind, "alias; group without groupId; track without a name"),
+        LimitRow(.depth, most: 38, "more than 38 objects and lists in one another"),
+        LimitRow(.size, most: 999_999, "events that need a body of 1 MB (more than 20 MB with batch)"),
+    ]
+    private static let cuts = [
+        LimitRow(.valueLength, most: 1024, "texts of more than 1024 characters, which Amplitude cuts (unless long_texts is refuse)")
+    ]
 
     /// What Amplitude has names of its own for. A value of another type, for which Amplitude would refuse the event, is left to the rest.
     static let members: MemberTable = [
@@ -72,6 +83,8 @@ package struct Amplitude: Vendor {
         uploaded.keptHeaders = ["retry-after"]
         endpoint = setup.endpoint(uploaded)
         setup.credentialsRemedy = "correct key, or region"
+        uploaded.takesCompression = false
+        setup.probe(uploaded, body: "{\"api_key\":\"\(key)\",\"events\":[]}") { Amplitude.judge(probe: $0) }
         var rows: [(name: StaticString, member: Member, isNumber: Bool)] = []
         for (path, name) in Amplitude.members { rows.append((name, setup.member("\(path)"), "\(name)".hasPrefix("location_"))) }
         members = rows
@@ -83,6 +96,7 @@ package struct Amplitude: Vendor {
 
     package func map(_ event: CanonicalEvent, to wire: inout WireEvents) {
         if let fault = fault(of: event) { return wire.refuse(fault) }
+        if wire.isPreview, Amplitude.isLong(event.whole) { wire.loses("a text has more than 1024 characters, and Amplitude cuts it") }
         if event.kind == .group, let group = event.groupId, let traits = event.traits {
             begin(event, "$groupidentify", "-group", &wire)
             groups(group, &wire)
@@ -215,6 +229,16 @@ package struct Amplitude: Vendor {
         case 429: reply.header("retry-after") == nil ? reply.withJSON { throttled($0, request) } : .standard
         default: .standard
         }
+    }
+
+    /// Amplitude names a wrong key. It does not document what it says of a right one without an event.
+    static func judge(probe reply: Reply) -> Probe? {
+        let isWrong = reply.withJSON { answer in
+            answer?["error"]?.text?.hasPrefix("Invalid API key") ?? false || answer?["missing_field"]?.isText("api_key") ?? false
+        }
+        if isWrong { return .refused(code: reply.status, "Amplitude does not know the key; correct key, or region") }
+        guard [200, 400].contains(reply.status) else { return nil }
+        return .reached(code: reply.status, "Amplitude did not name the key as wrong, and has no way to check it without an event")
     }
 
     private func taken(_ answer: Value?, _ request: SentRequest) -> Judgement {

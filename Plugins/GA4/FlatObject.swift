@@ -186,7 +186,10 @@ struct FlatObject {
         if body.count >= 10, body[4] == UInt8(ascii: "-"), let time = value.time { return wire.put(time: time, as: .seconds) }
         var room = longest
         let kept = value.body(within: &room)
-        if kept.count < body.count, !rules.cuts { return refuse("has a value of more than \(longest) characters", &wire) }
+        if kept.count < body.count {
+            if !rules.cuts { return refuse("has a value of more than \(longest) characters", &wire) }
+            wire.loses("\(rules.thing) has a value of more than \(longest) characters, which is cut")
+        }
         wire.put(byte: UInt8(ascii: "\""))
         wire.put(bytes: UnsafeRawBufferPointer(kept))
         wire.put(byte: UInt8(ascii: "\""))
@@ -213,7 +216,10 @@ struct FlatObject {
                 room -= element.count
             }
             if isWhole { continue }
-            if rules.cuts { break }
+            if rules.cuts {
+                wire.loses("\(rules.thing) has a value of more than \(longest) characters, which is cut")
+                break
+            }
             return refuse("has a value of more than \(longest) characters", &wire)
         }
         wire.put(byte: UInt8(ascii: "\""))

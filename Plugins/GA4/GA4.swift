@@ -34,7 +34,21 @@ package struct GA4: Vendor {
             MappingRow("context.consent.google.ad_user_data, .ad_personalization", "consent"),
             MappingRow("context.ip, context.userAgent", "ip_override, user_agent"),
             MappingRow("other members of the context, and outside the shape", "not sent"),
-        ] + context.map { MappingRow("\($0)", "\($1)") })
+        ] + context.map { MappingRow("\($0)", "\($1)") }, refuses: refuses, cuts: cuts)
+
+    private static let refuses = [
+        LimitRow(.nameLength, most: 40, "names of events of more than 40 characters, and names outside ASCII"),
+        LimitRow(.reservedName, "names of events that Google reserves, such as session_start, error or user_engagement"),
+        LimitRow(.propertyCount, most: 25, "more than 25 parameters, or 25 user properties (100 with analytics_360)"),
+        LimitRow(.propertyName, most: 40, "names of parameters of more than 40 characters, and of user properties of more than 24"),
+        LimitRow(.valueLength, most: 100, "values of more than 100 characters, 36 of a user property (unless long_values is cut)"),
+        LimitRow(.age, most: 72 * 3600, "events that are older than 72 hours when they are delivered"),
+        LimitRow(.kind, "alias; screen in a web stream; events without an id of the client"),
+        LimitRow(.id, most: 256, "a userId of more than 256 characters"),
+        LimitRow(.depth, most: 1, "lists of lists or objects; objects become parameters with joined names"),
+        LimitRow(.size, most: 129_999, "events that need a body of more than 129,999 bytes"),
+    ]
+    private static let cuts = [LimitRow(.valueLength, most: 100, "values of more than 100 characters, if long_values is cut")]
 
     /// The members of the context that become parameters as long as there is room.
     static let context: MemberTable = [
@@ -73,6 +87,11 @@ package struct GA4: Vendor {
                 envelope: Envelope("", group: ",\"events\":[", between: ",", after: "]}"),
                 limits: .init(events: 25, body: 129_999)))
         setup.credentialsRemedy = "correct \(name), or api_secret"
+        // Google validates an event here and records nothing. It looks at neither api_secret nor firebase_app_id.
+        var validation = Endpoint(
+            "https://\(host)", path: "/debug/mp/collect?\(name)=\(id)&api_secret=\(secret)", envelope: Envelope(), limits: .init())
+        validation.takesCompression = false
+        setup.probe(validation, body: GA4.sample(isApp: isApp)) { GA4.judge(probe: $0, name) }
         derivesID = setup.settings.get("derive_id") ?? !isApp
         traits = setup.settings.get("traits") ?? .identify
         engages = setup.settings.get("engagement") ?? true
@@ -92,6 +111,24 @@ package struct GA4: Vendor {
         objects = [setup.member("properties"), setup.member("traits")]
         func google(_ signal: String) -> Member { setup.member("context.consent.google\(signal)") }
         consent = (google(""), google(".ad_user_data"), google(".ad_personalization"))
+    }
+
+    private static func sample(isApp: Bool) -> String {
+        let client = isApp ? #""app_instance_id":"00000000000000000000000000000001""# : #""client_id":"1.1""#
+        return "{\(client),\"validation_behavior\":\"ENFORCE_RECOMMENDATIONS\",\"events\":[{\"name\":\"switchyard_check\",\"params\":{}}]}"
+    }
+
+    /// Returns what the validation server's answer says about the settings.
+    static func judge(probe reply: Reply, _ name: String) -> Probe? {
+        guard reply.status == 200 else { return nil }
+        let faults: [String]? = reply.withJSON { answer in
+            guard let messages = answer?["validationMessages"] else { return answer == nil ? nil : [] }
+            return messages.elements.map { "\($0["fieldPath"]?.text ?? ""): \($0["description"]?.text ?? "it is not valid")" }
+        }
+        guard let faults else { return .reached(code: 200, "Google's validation server gave an answer that is not JSON") }
+        if let first = faults.first { return .refused(code: 200, "Google's validation server says \(first.prefix(300))") }
+        let unseen = name == "measurement_id" ? "api_secret" : "api_secret or firebase_app_id"
+        return .reached(code: 200, "Google's validation server takes such events; Google does not check \(unseen) anywhere")
     }
 
     /// Returns a value that can stand in a query as it is.

@@ -8,15 +8,15 @@ enum BodyMaker {
     case plain(Packer)
     case built(BodyBuilder)
 
-    init(_ rules: HTTPRules, _ host: Host) throws(SettingsFault) {
+    /// `note` gets a line for the log when an answer holds something that it should not.
+    init(_ rules: HTTPRules, compression: Compression, note: @escaping @Sendable (String) -> Void) throws(SettingsFault) {
         guard let form = rules.body.form, rules.body.isPlain, rules.answers == nil else {
             self = .built(
                 try BodyBuilder(
-                    rules.body, answers: rules.answers, target: rules.target, compression: rules.compression, secrets: rules.secrets,
-                    note: { host.log(.warning, $0) }))
+                    rules.body, answers: rules.answers, target: rules.target, compression: compression, secrets: rules.secrets, note: note))
             return
         }
-        self = .plain(try Packer(form, rules.compression))
+        self = .plain(try Packer(form, compression))
     }
 
     /// Returns the requests, or nil if there is no memory for the compression.

@@ -5,7 +5,7 @@ internal import ExpressionKit
 internal import HTTPKit
 public import PluginKit
 
-final class HTTPProvider: ConcurrentProvider {
+final class HTTPProvider: ConcurrentProvider, Previewer, Prober {
     static let version = "0.1.0"
     static let description = Description(
         name: "http", version: version, summary: "Sends events to a URL over HTTP/1.1 or HTTP/2.", settings: HTTPRules.schema,
@@ -13,14 +13,15 @@ final class HTTPProvider: ConcurrentProvider {
 
     private let client: HTTPClient
     private let bodies: Monitor<BodyMaker>
+    private let rules: HTTPRules
 
     convenience init(settings: Settings, host: Host) throws {
         try self.init(settings: settings, host: host, clock: .system)
     }
 
     init(settings: Settings, host: Host, clock: Clock) throws {
-        let rules = try HTTPRules(settings)
-        bodies = Monitor(try BodyMaker(rules, host))
+        rules = try HTTPRules(settings)
+        bodies = Monitor(try BodyMaker(rules, compression: rules.compression) { host.log(.warning, $0) })
         client = try HTTPClient(rules.client, clock)
     }
 
@@ -33,6 +34,29 @@ final class HTTPProvider: ConcurrentProvider {
         }
         guard requests.count > 0 else { return delivery.finish(requests.outcome(of: [], rest: nil)) }
         client.send(requests, of: delivery)
+    }
+
+    func preview(_ batch: borrowing Batch) -> Preview {
+        var preview = Preview()
+        // A builder of its own, so that a preview leaves no trace in the one that delivers.
+        guard batch.count > 0, let bodies = try? BodyMaker(rules, compression: .none, note: { _ in }),
+            let requests = bodies.requests(batch.lines, arrivals: batch.arrivals)
+        else { return preview }
+        for index in 0..<requests.count {
+            let shown = rules.client.shown(
+                target: 0, at: requests.place(of: index), body: Array(requests.body(index)),
+                events: requests.events(of: index, count: batch.count))
+            preview.requests.append(shown)
+        }
+        preview.refused = requests.refusals
+        return preview
+    }
+
+    func probe(within milliseconds: Int) -> Probe {
+        client.probe(1, [], within: milliseconds) { reply in
+            .reached(
+                code: reply.status, "it was reached; whether it accepts the credentials in headers cannot be checked without an event")
+        }
     }
 
     func flush(_ completion: consuming Completion) { client.flush(completion) }

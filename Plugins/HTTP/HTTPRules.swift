@@ -8,7 +8,7 @@ struct HTTPRules: Sendable {
     let body: BodyRules
     let answers: AnswerRules?
     let compression: Compression
-    /// The only target. Requests differ from it only in their method and path.
+    /// The target of events. Requests differ from it only in their method and path.
     let target: Target
     let secrets: Secrets
     let client: ClientRules
@@ -55,11 +55,13 @@ struct HTTPRules: Sendable {
             target.keptOfBody = 2 << 20
         }
         self.target = target
+        // A probe asks the host alone, without the user's headers and path: no server promises that a request without events does nothing.
+        let root = Target(.get, try Address(address.origin + "/", setting: "url"), headers: own.filter { !$0.isNamed("Content-Type") })
         // All values of headers and constants are treated as secrets. The part of an Authorization after the scheme is also a secret on its
         // own.
         secrets = Secrets(
             given.flatMap { [$0.value[...]] + $0.value.split(separator: " ").dropFirst() }.map(String.init) + body.secrets
         ).adding(query: address.query)
-        client = ClientRules(common, targets: [target], secrets: secrets)
+        client = ClientRules(common, targets: [target, root], secrets: secrets)
     }
 }

@@ -32,8 +32,20 @@ package struct Mixpanel: Vendor {
             MappingRow("traits, or else context.traits", "$set of /engage", note: "of identify; traits of group are $set of /groups"),
             MappingRow("properties.$set, $set_once, $union, $remove, $unset", "/engage"),
             MappingRow("groupId, context.groupId", "group_key"),
-            MappingRow("everything else", "switchyard_unmapped", note: "with paths as names"),
-        ] + (members.map { $0 } + traits.map { $0 }).map { MappingRow("\($0.key)", "\($0.value)") })
+            MappingRow("everything else", "switchyard_unmapped", note: "with paths as names", isRest: true),
+        ] + (members.map { $0 } + traits.map { $0 }).map { MappingRow("\($0.key)", "\($0.value)") }, refuses: refuses, cuts: cuts)
+
+    private static let refuses = [
+        LimitRow(.nameLength, most: 255, "names of events of more than 255 characters"),
+        LimitRow(.id, most: 247, "ids of more than 247 characters or such as null and anonymous; events without a messageId"),
+        LimitRow(.kind, "alias, unless identity is original"),
+        LimitRow(.propertyCount, most: 254, "objects and lists with more than 254 members"),
+        LimitRow(.depth, most: 3, "more than three objects in one another, in properties or traits"),
+        LimitRow(.size, most: 999_999, "events of 1 MB and more"),
+    ]
+    private static let cuts = [
+        LimitRow(.valueLength, most: 255, "texts of more than 255 characters, which Mixpanel cuts (unless long_texts is refuse)")
+    ]
 
     /// What Mixpanel has names of its own for.
     static let members: MemberTable = [
@@ -98,6 +110,14 @@ package struct Mixpanel: Vendor {
             setup.credentialsRemedy = "correct token, or region"
         }
         events = setup.endpoint(imported)
+        // A list without events. Mixpanel looks at the credentials before it reads a body.
+        setup.probe(imported, body: "[]") { reply in
+            switch reply.status {
+            case 200: .accepted("Mixpanel accepts the credentials")
+            case 400: .reached(code: 400, "Mixpanel did not refuse the credentials, and took no request without events")
+            default: nil
+            }
+        }
         func profiles(_ path: String) -> Endpoint {
             var endpoint = Endpoint(base, path: path, envelope: list, limits: .init(events: 2000, body: 10_000_000, event: 999_999))
             endpoint.takesCompression = false
@@ -136,7 +156,7 @@ package struct Mixpanel: Vendor {
         }
         if event[own.rest] != nil { return wire.refuse("properties has the member switchyard_unmapped, which the provider itself writes") }
         for object in [event.properties, event.traits, event[context.traits]] {
-            if let fault = object.flatMap(fault) { return wire.refuse(fault) }
+            if let object, let fault = fault(of: object, &wire) { return wire.refuse(fault) }
         }
         let person = Person(user: user, device: device)
         profiles(of: event, person, &wire)
@@ -276,24 +296,27 @@ package struct Mixpanel: Vendor {
     }
 
     /// Returns why Mixpanel would not take the members of an object.
-    private func fault(of object: Value) -> String? {
+    private func fault(of object: Value, _ wire: inout WireEvents) -> String? {
         // The bound keeps the check below from using up the stack.
-        object.depth > 64 ? "the event has more than 64 objects and lists in one another" : fault(of: object, level: 0)
+        object.depth > 64 ? "the event has more than 64 objects and lists in one another" : fault(of: object, level: 0, &wire)
     }
 
-    private func fault(of value: Value, level: Int) -> String? {
+    private func fault(of value: Value, level: Int, _ wire: inout WireEvents) -> String? {
         if value.isText {
+            if !refusesLongTexts, wire.isPreview, value.isLonger(than: 255) {
+                wire.loses("a text has more than 255 characters, and Mixpanel cuts it")
+            }
             return refusesLongTexts && value.isLonger(than: 255) ? "a text has more than 255 characters, and Mixpanel would cut it" : nil
         }
         var count = 0
         for (_, member) in value.members {
             count += 1
             if level == 3, member.isObject { return "properties have more than three objects in one another, and Mixpanel takes three" }
-            if let fault = fault(of: member, level: level + 1) { return fault }
+            if let fault = fault(of: member, level: level + 1, &wire) { return fault }
         }
         for element in value.elements {
             count += 1
-            if let fault = fault(of: element, level: level) { return fault }
+            if let fault = fault(of: element, level: level, &wire) { return fault }
         }
         return count > 254 ? "an object or a list has more than 254 members, and Mixpanel takes 254" : nil
     }

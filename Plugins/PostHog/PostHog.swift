@@ -28,8 +28,14 @@ package struct PostHog: Vendor {
             MappingRow("previousId", "alias", note: "of alias"),
             MappingRow("groupId, context.groupId", "$group_key of group, else $groups"),
             MappingRow("name", "$screen_name of screen, else name"),
-            MappingRow("everything else", "switchyard_unmapped", note: "in its own structure"),
-        ] + members.map { MappingRow("\($0)", "\($1)") })
+            MappingRow("everything else", "switchyard_unmapped", note: "in its own structure", isRest: true),
+        ] + members.map { MappingRow("\($0)", "\($1)") },
+        refuses: [
+            LimitRow(.nameLength, most: 200, "names of events of more than 200 characters"),
+            LimitRow(.id, most: 200, "events without an id, and ids of more than 200 characters or such as null and anonymous"),
+            LimitRow(.kind, "alias without previousId, group without groupId, track without a name"),
+            LimitRow(.size, most: 900_000, "events of more than 900,000 bytes"),
+        ])
 
     /// What PostHog has names of its own for.
     static let members: MemberTable = [
@@ -76,6 +82,16 @@ package struct PostHog: Vendor {
         live = setup.endpoint(endpoint(isHistorical: false))
         historical = setup.endpoint(endpoint(isHistorical: true))
         setup.credentialsRemedy = "correct key, or region"
+        // With its flags disabled this request only looks up the project of the key.
+        let flags = Endpoint(base, path: "/flags/?v=2", envelope: Envelope(), limits: .init())
+        let question = "{\"api_key\":\"\(key)\",\"distinct_id\":\"switchyard\",\"disable_flags\":true}"
+        setup.probe(flags, body: question) { reply in
+            guard reply.status == 200 else { return nil }
+            let isPostHog = reply.withJSON { $0?["flags"] != nil || $0?["featureFlags"] != nil }
+            return isPostHog
+                ? .accepted("PostHog knows the key in this region")
+                : .reached(code: 200, "it was reached, and did not answer as PostHog does")
+        }
         historicalAge = setup.duration("historical") ?? 48 * 3_600_000_000_000
         usesGeoIP = setup.settings.get("geoip") ?? true
         profiles = setup.settings.get("person_profiles") ?? .all

@@ -28,8 +28,17 @@ package struct Sentry: Vendor {
             MappingRow("properties.release, or else context.app.version", "release"),
             MappingRow("userId, or else anonymousId", "user.id"),
             MappingRow("other properties", "extra", note: "byte for byte"),
-            MappingRow("everything else", "extra.switchyard_unmapped", note: "in its own structure"),
-        ] + (users + requests + oses + devices + apps + cultures).map { MappingRow($0.from, $0.to) })
+            MappingRow("everything else", "extra.switchyard_unmapped", note: "in its own structure", isRest: true),
+        ] + (users + requests + oses + devices + apps + cultures).map { MappingRow($0.from, $0.to) }, refuses: refuses, cuts: cuts)
+
+    private static let refuses = [
+        LimitRow(.kind, "every event that tells of no error: identify, alias, group, page, screen, and track without an exception"),
+        LimitRow(.size, most: 1 << 20, "events of more than 1 MiB"),
+    ]
+    private static let cuts = [
+        LimitRow(.valueLength, most: 8192, "messages of more than 8192 characters, which Sentry shortens"),
+        LimitRow(.depth, most: 7, "extra of more than 7 levels or 256 KB, which Sentry shortens"),
+    ]
 
     // What Sentry has names of its own for. The first member of several that is a text is written.
     private typealias Row = (from: String, name: StaticString, to: String)
@@ -101,6 +110,12 @@ package struct Sentry: Vendor {
         envelopes.headers = [Header("X-Sentry-Auth", client + "sentry_key=\(dsn.key)\(secret)")]
         envelopes.keptHeaders = ["x-sentry-rate-limits", "retry-after"]
         endpoint = setup.endpoint(envelopes)
+        // A report that the client has discarded nothing. Unlike an envelope without items, it makes Sentry look at the project.
+        envelopes.takesCompression = false
+        setup.probe(envelopes, body: "{}\n{\"type\":\"client_report\"}\n{\"discarded_events\":[]}\n") { reply in
+            guard reply.status == 200 else { return nil }
+            return .reached(code: 200, "Sentry did not refuse the DSN, but may look at the key only after it has answered")
+        }
         for text in [dsn.key, dsn.secret].compactMap({ $0 }) { setup.hide(text) }
         setup.credentialsRemedy = "correct dsn"
         takesAll = setup.settings.get("take") == "all"

@@ -42,6 +42,30 @@ struct DescriptionTests {
         #expect(module.delivery.immediate == [Glob("x")])
     }
 
+    @Test("the mapping and the limits are read, and a row that could spoil a terminal is refused")
+    func mapping() throws {
+        func read(_ members: String) throws -> ModuleDescription {
+            try ModuleDescription.read(json: #"{"name":"a","version":"1","settings":{"type":"object"},\#(members)}"#)
+        }
+        let module = try read(
+            #""mapping":[{"from":"userId","to":"id","note":"n"},{"from":"everything else","to":"x","rest":true}],"#
+                + #""refuses":[{"topic":"new_topic","most":40,"what":"names"}],"cuts":[{"topic":"size","what":"texts"}]"#)
+        #expect(module.mapping.map(\.from) == ["userId", "everything else"] && module.mapping.map(\.isRest) == [false, true])
+        #expect(module.mapping.map(\.to) == ["id", "x"] && module.mapping[0].note == "n")
+        #expect(module.refuses.map(\.topic) == ["new_topic"] && module.refuses[0].most == 40 && module.refuses[0].what == "names")
+        #expect(module.cuts.map(\.topic) == ["size"] && module.cuts[0].most == nil)
+        #expect(try read(#""mapping":[]"#).mapping.isEmpty)
+        let long = String(repeating: "x", count: 4001)
+        for bad in [
+            #""mapping":{}"#, #""mapping":[{"from":"a"}]"#, #""mapping":[{"from":"a","to":"\u001b[31m"}]"#,
+            #""mapping":[{"from":"a\u202eb","to":"c"}]"#, #""mapping":[{"from":"a\nb","to":"c"}]"#,
+            #""mapping":[{"from":"\#(long)","to":"c"}]"#,
+            #""refuses":[{"topic":"a","what":"b","most":-1}]"#, #""cuts":[{"topic":"a","what":1}]"#, #""cuts":[{"what":"b"}]"#,
+        ] {
+            #expect(throws: ModuleFault.self, "\(bad)") { try read(bad) }
+        }
+    }
+
     @Test("a setting can be a secret")
     func secret() throws {
         let module = try ModuleDescription.read(

@@ -46,7 +46,7 @@ final class Suite {
         self.patience = patience
     }
 
-    private func check(_ name: String, _ body: () throws -> Void) {
+    func check(_ name: String, _ body: () throws -> Void) {
         guard !isStuck else { return }
         Report.begin(name)
         do {
@@ -89,6 +89,7 @@ final class Suite {
         }
         wrongSettings(module, in: folders, cases)
         for one in cases.all { outcome(module, in: folders, one) }
+        inquiries(module, in: folders, cases)
         if let good = cases.good {
             deliveries(module, in: folders, good)
         } else {
@@ -127,7 +128,7 @@ final class Suite {
 
     // MARK: - Outcomes
 
-    private func make(_ module: Module, in folders: ModuleFolders, _ settings: [String: String]) throws -> ModuleInstance {
+    func make(_ module: Module, in folders: ModuleFolders, _ settings: [String: String]) throws -> ModuleInstance {
         let settings = try plan(module.description.name, settings, in: folders).settings
         let instance = try module.make(settings: settings, name: "out") { level, line in
             if level >= .warning { Report.note(line) }

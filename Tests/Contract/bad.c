@@ -138,6 +138,36 @@ static void destroy(void *instance) {
 #endif
 }
 
+static void preview(void *instance, const switchyard_batch *batch, const switchyard_preview *to) {
+  (void)instance;
+  uint64_t start = 0;
+  for (uint64_t index = 0; index < batch->count; index++) {
+    switchyard_request request = {.struct_size = sizeof request, .events = &index, .events_count = 1};
+    request.body.data = batch->ndjson.data + start;
+    request.body.size = batch->ends[index] - start;
+    start = batch->ends[index];
+#if defined FORGETS
+    if (index == 0) continue;
+#elif defined COUNTS
+    static int calls;
+    if (calls++ % 2) request.body.size--;
+#endif
+    to->request(to->context, &request);
+  }
+#if defined SENDS
+  append(batch->ndjson);
+#endif
+}
+
+static void probe(void *instance, uint64_t deadline_ms, void *context, void (*found)(void *, uint32_t, int32_t, switchyard_bytes)) {
+  static const char words[] = "it is fine";
+  switchyard_bytes message = {(const uint8_t *)words, sizeof words - 1};
+  (void)instance, (void)deadline_ms;
+#if !defined SILENT
+  found(context, SWITCHYARD_PROBE_ACCEPTED, 0, message);
+#endif
+}
+
 static const switchyard_plugin plugin = {
     .abi_version = SWITCHYARD_ABI_VERSION,
     .struct_size = sizeof plugin,
@@ -146,6 +176,8 @@ static const switchyard_plugin plugin = {
     .deliver = deliver,
     .flush = flush,
     .destroy = destroy,
+    .preview = preview,
+    .probe = probe,
 };
 
 const switchyard_plugin *switchyard_plugin_entry(void) { return &plugin; }

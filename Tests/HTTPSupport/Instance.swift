@@ -91,6 +91,101 @@ public final class Instance: @unchecked Sendable {
         table.pointee.destroy(handle)
     }
 
+    // MARK: - Inquiries
+
+    /// A request of a preview.
+    public struct Shown: Equatable, Sendable {
+        public var method: String
+        public var url: String
+        public var headers: [String]
+        public var body: String
+        public var events: [Int]
+    }
+
+    public struct Previewed: Equatable, Sendable {
+        public var requests: [Shown] = []
+        public var refused: [Int: String] = [:]
+        public var losses: [Int: [String]] = [:]
+
+        public init() {}
+    }
+
+    private final class Sheet {
+        var previewed = Previewed()
+        static func of(_ context: UnsafeMutableRawPointer?) -> Sheet { Unmanaged<Sheet>.fromOpaque(context!).takeUnretainedValue() }
+    }
+
+    private static func text(_ bytes: switchyard_bytes) -> String {
+        String(decoding: UnsafeBufferPointer(start: bytes.data, count: bytes.size), as: UTF8.self)
+    }
+
+    /// Returns what the adapter would send, or nil if it cannot say that.
+    public func preview(_ events: [String], arrivals: [Int64]? = nil) -> Previewed? {
+        guard let preview = table.pointee.preview else { return nil }
+        var bytes: [UInt8] = []
+        let ends = events.map { event in
+            bytes += Array((event + "\n").utf8)
+            return UInt64(bytes.count)
+        }
+        let sheet = Sheet()
+        var sink = switchyard_preview(
+            struct_size: UInt32(MemoryLayout<switchyard_preview>.size), context: Unmanaged.passUnretained(sheet).toOpaque(),
+            request: { context, request in
+                let request = request!.pointee
+                let events = UnsafeBufferPointer(start: request.events, count: request.events_count).map { Int($0) }
+                Sheet.of(context).previewed.requests.append(
+                    Shown(
+                        method: Instance.text(request.method), url: Instance.text(request.url),
+                        headers: Instance.text(request.headers).split(separator: "\n").map(String.init), body: Instance.text(request.body),
+                        events: events))
+            },
+            refused: { context, index, reason in Sheet.of(context).previewed.refused[Int(index)] = Instance.text(reason) },
+            loses: { context, index, what in Sheet.of(context).previewed.losses[Int(index), default: []].append(Instance.text(what)) })
+        withExtendedLifetime(sheet) {
+            bytes.withUnsafeBufferPointer { bytes in
+                ends.withUnsafeBufferPointer { ends in
+                    (arrivals ?? events.map { _ in Int64(0) }).withUnsafeBufferPointer { arrivals in
+                        var batch = switchyard_batch(
+                            struct_size: UInt32(MemoryLayout<switchyard_batch>.size), attempt: 1, token: 0,
+                            ndjson: switchyard_bytes(data: bytes.baseAddress, size: bytes.count), ends: ends.baseAddress,
+                            arrivals: arrivals.baseAddress, count: events.count)
+                        preview(handle, &batch, &sink)
+                    }
+                }
+            }
+        }
+        return sheet.previewed
+    }
+
+    /// The answer of a probe.
+    public struct Probed: Equatable, Sendable, CustomStringConvertible {
+        public var name: String
+        public var code: Int32
+        public var message: String
+        public var description: String { "\(name) \(code): \(message)" }
+    }
+
+    private final class Answers {
+        var all: [Probed] = []
+    }
+
+    /// Asks the destination. Checks that there is one answer.
+    public func probe(milliseconds: UInt64 = 600_000) -> Probed? {
+        guard let probe = table.pointee.probe else { return nil }
+        let answers = Answers()
+        withExtendedLifetime(answers) {
+            probe(handle, milliseconds, Unmanaged.passUnretained(answers).toOpaque()) { context, kind, code, message in
+                let name = ["accepted", "refused", "reached", "failed"][Int(kind)]
+                let answers = Unmanaged<Answers>.fromOpaque(context!).takeUnretainedValue()
+                answers.all.append(Probed(name: name, code: code, message: Instance.text(message)))
+            }
+        }
+        precondition(answers.all.count == 1, "a probe had \(answers.all.count) answers")
+        return answers.all[0]
+    }
+
+    // MARK: - Deliveries
+
     /// Begins a delivery and returns its token.
     public func begin(_ events: [String], arrivals: [Int64]? = nil) -> UInt64 {
         var bytes: [UInt8] = []

@@ -250,9 +250,59 @@ struct ListingTests {
                 """))
     }
 
+    @Test("a mapping fits into 80 columns, and nothing of it controls a terminal")
+    func mapping() {
+        var about = ModuleDescription(name: "far", version: "1.0.0", summary: "", settings: .init())
+        func row(_ from: String, _ to: String, _ note: String = "", rest: Bool = false) -> ModuleDescription.MappingRow {
+            var row = ModuleDescription.MappingRow()
+            (row.from, row.to, row.note, row.isRest) = (from, to, note, rest)
+            return row
+        }
+        func limit(_ what: String) -> ModuleDescription.LimitRow {
+            var row = ModuleDescription.LimitRow()
+            (row.topic, row.most, row.what) = ("name_length", 40, what)
+            return row
+        }
+        about.mapping = [
+            row("userId", "distinct_id", "a number becomes a text"),
+            row("event; of page page_view, screen screen_view, group join_group", "name"),
+            row(String(repeating: "x", count: 70), "\u{1B}[31m", String(repeating: "long note ", count: 8)),
+            row("everything else", "rest", rest: true),
+        ]
+        about.refuses = [limit("names of events of more than 40 characters, and names that have characters outside of ASCII")]
+        let text = Listing.mapping(about) ?? ""
+        #expect(
+            text.hasPrefix(
+                """
+                far 1.0.0
+
+                OF THE EVENT                      AT THE DESTINATION  NOTE
+                userId                            distinct_id         a number becomes a text
+                event; of page page_view, screen  name
+                screen_view, group join_group
+                """))
+        #expect(
+            text.hasSuffix(
+                """
+                everything else                   rest
+
+                REFUSED
+                -  names of events of more than 40 characters, and names that have characters
+                   outside of ASCII
+
+                """))
+        let lines = text.split(separator: "\n")
+        #expect(lines.allSatisfy { $0.count <= 80 }, "\(lines.filter { $0.count > 80 })")
+        #expect(!text.unicodeScalars.contains("\u{1B}") && text.filter { $0 == "x" }.count == 70 && !text.contains("CUT"))
+        let json = Listing.mappingJSON(about) ?? ""
+        #expect(json.hasPrefix(#"{"name":"far","version":"1.0.0","mapping":[{"from":"userId","to":"distinct_id","note":"a number"#))
+        #expect(json.hasSuffix(#"outside of ASCII"}],"cuts":[]}"#) && json.contains(#""most":40"#) && !json.contains("\u{1B}"))
+    }
+
     @Test("the details of a module without settings, and of one that cannot be used")
     func otherDetails() {
         let noop = ModuleDescription(name: "noop", version: "1.0.0", summary: "", settings: .init())
+        #expect(Listing.mapping(noop) == nil && Listing.mappingJSON(noop) == nil)
         let fine = Listing.details(InstalledModule(name: "noop", path: "/p/noop.so", state: .success(noop)))
         #expect(fine.hasPrefix("noop 1.0.0\n\nfile     /p/noop.so\nbatches  of any size\n"))
         #expect(fine.hasSuffix("\n\nIt has no settings.\n"))

@@ -32,6 +32,17 @@ public final class Exchange: Sendable {
 
     public func deliver(_ events: [String], arrivals: [Int64]? = nil) -> Ending { instance.deliver(events, arrivals: arrivals) }
 
+    /// Asks a server that answers like this whether it accepts the settings. Returns the answer and the request. `settings` are members of
+    /// an object, without its braces.
+    public static func probe<V: Vendor>(
+        _ vendor: V.Type, _ settings: String, status: String, body: String = "{}"
+    ) throws -> (answer: Instance.Probed, request: Request) {
+        let exchange = try Exchange(vendor, settings, status: status, body: body)
+        defer { exchange.close() }
+        guard let answer = exchange.instance.probe() else { throw SettingsFault("the vendor cannot be asked") }
+        return (answer, exchange.server.requests.first ?? Request(line: "none", headers: [:], body: []))
+    }
+
     /// Ends the instance and the server.
     public func close() {
         instance.close()

@@ -45,7 +45,8 @@ final class Callbacks: Sendable {
         var ended = false
     }
 
-    private let hidden: HiddenTexts
+    /// The texts that nothing of the module may show.
+    let hidden: HiddenTexts
     private let outcome: ForeignOutcome
     private let gate: LogGate
     private let state = Monitor(State())

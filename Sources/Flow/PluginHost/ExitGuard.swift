@@ -93,6 +93,8 @@ public enum ExitGuard {
     enum Stage: UInt64 {
         case load = 1
         case create, deliver, flush, reopen, destroy
+        /// A preview or a probe.
+        case inquire
 
         var words: String {
             switch self {
@@ -102,6 +104,7 @@ public enum ExitGuard {
             case .flush: "flush"
             case .reopen: "reopen"
             case .destroy: "destroy"
+            case .inquire: "preview or probe"
             }
         }
     }

@@ -18,10 +18,10 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
         var isDestroyed = false
     }
 
-    private let table: switchyard_plugin
-    private let handle: UnsafeMutableRawPointer
-    private let callbacks: Callbacks
-    private let visitor: ExitGuard.Visitor
+    let table: switchyard_plugin
+    let handle: UnsafeMutableRawPointer
+    let callbacks: Callbacks
+    let visitor: ExitGuard.Visitor
     private let life = Monitor(Life())
 
     init(table: switchyard_plugin, handle: UnsafeMutableRawPointer, callbacks: Callbacks, visitor: ExitGuard.Visitor) {
@@ -94,7 +94,7 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
     }
 
     /// Returns true if the module may be called. In that case, the caller must call `leave` afterwards.
-    private func enter() -> Bool {
+    func enter() -> Bool {
         life.withLock { life in
             guard !life.isClosed else { return false }
             life.inside += 1
@@ -102,7 +102,7 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
         }
     }
 
-    private func leave() {
+    func leave() {
         let isLast = life.withLock { life in
             life.inside -= 1
             assert(life.inside >= 0, "a call of the module returned twice")

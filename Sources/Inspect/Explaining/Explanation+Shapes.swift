@@ -16,6 +16,8 @@ extension Explanation {
         public var decisions: [Decision]
         /// The event as the module gets it, masked. It is nil if the module does not get it.
         public var event: String?
+        /// The event as the module gets it. It is not masked.
+        var handed: HandOver?
         public var found: [(kind: String, count: Int)] = []
         public var errors: [Route.StepError] = []
 
@@ -71,6 +73,8 @@ extension Explanation {
         let before = EventMembers(of: line, PathTrie(route.hashed.map(\.path)))
         let hashes = Set(route.hashed.compactMap { one in before[one.path].flatMap { one.isHash($0) ? $0 : nil } })
         shaped.event = Mask(hidden: whole.hidden).shown(made, hashed: left.digests(both.hashed).union(Mask.places(of: hashes, in: made)))
+        shaped.handed = HandOver(
+            provider: provider.name, line: made, hashes: hashes.union(Explanation.hashes(both.hashed, left)))
         return shaped
     }
 }

@@ -44,6 +44,8 @@ public struct Explanation: Sendable {
 
         /// What its providers with a filter or a transform of their own do with the event when it is handed over.
         public var shaped: [Shaped] = []
+        /// The event as the module of each provider gets it. It is not masked, so it is never shown.
+        public var handOvers: [HandOver] = []
 
         public struct StepError: Sendable {
             /// The member that was not set.
@@ -134,7 +136,15 @@ public struct Explanation: Sendable {
         if !edits.isEmpty { explained.decisions.append(Decision(stage: .transform, why: edits.joined(separator: "; "))) }
         explained.event = Mask(hidden: plan.hidden).shown(line, hashed: left.digests(route.hashed))
         explained.to = route.providers.map { plan.providers[$0].name }
-        explained.shaped = route.providers.compactMap { shaped(line, of: route, by: plan.providers[$0], of: plan, now: now) }
+        let hashes = Explanation.hashes(route.hashed, left)
+        for provider in route.providers.map({ plan.providers[$0] }) {
+            if let shaped = shaped(line, of: route, by: provider, of: plan, now: now) {
+                explained.shaped.append(shaped)
+                if let handed = shaped.handed { explained.handOvers.append(handed) }
+            } else {
+                explained.handOvers.append(HandOver(provider: provider.name, line: line, hashes: hashes))
+            }
+        }
         return explained
     }
 }

@@ -54,6 +54,15 @@ public final class BuiltRequests: Requests, @unchecked Sendable {
 
     public func place(of index: Int) -> Place? { parts[index].place }
 
+    public func events(of index: Int, count: Int) -> [Int] { parts[index].events.map(Int.init) }
+
+    public var refusals: [(index: Int, reason: String)] {
+        settled.compactMap { event, outcome in
+            guard case .rejected(_, let reason) = outcome else { return nil }
+            return (event, reason)
+        }
+    }
+
     public func body(_ index: Int) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[(index == 0 ? 0 : parts[index - 1].end)..<parts[index].end])
     }

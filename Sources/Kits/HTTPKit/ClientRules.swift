@@ -4,10 +4,15 @@ public import PluginKit
 
 /// Where a request goes. All requests of a target differ only in their bodies.
 public struct Target: Sendable {
-    public enum Method: String, SettingValue, CaseIterable, Sendable {
+    public enum Method: String, SettingValue, Sendable {
         case post = "POST"
         case put = "PUT"
         case patch = "PATCH"
+        /// For requests without events.
+        case get = "GET"
+
+        /// The methods with which events are sent.
+        public static let ofEvents = [Method.post, .put, .patch]
     }
 
     /// What the operator of the router is told to correct. Each text ends a message.

@@ -55,6 +55,12 @@ public final class HTTPClient: @unchecked Sendable {
     /// Carries out the requests of a delivery, and ends the delivery.
     public func send(_ requests: any Requests, of delivery: consuming Delivery) { take(PendingDelivery(delivery, requests)) }
 
+    /// The scheme and the host of a target, for messages.
+    func origin(of target: Int) -> String { rules.targets[target].address.origin }
+
+    /// Returns words that are safe to show: they may be what a server said, which can repeat a secret.
+    func shown(_ words: String) -> String { printable(rules.secrets.concealed(in: words)) }
+
     private func take(_ delivery: PendingDelivery) {
         if hand({ $0.deliveries.append(delivery) }) { return }
         delivery.putOff(.retry("the provider is closed"))

@@ -15,6 +15,13 @@ public protocol Requests: AnyObject, Sendable {
 
     func body(_ index: Int) -> UnsafeRawBufferPointer
 
+    /// Returns the indices of the events in a request, of a batch with that many events. The default is for one request with all events, or
+    /// for one request for each event.
+    func events(of index: Int, count: Int) -> [Int]
+
+    /// The events that are in no request since they are refused, with the reason. The default is none.
+    var refusals: [(index: Int, reason: String)] { get }
+
     /// Returns what an answer means for the events of its request. `standard` is the outcome by the status alone. It is called only for a
     /// whole answer to a request that was sent whole. The default returns `standard`.
     func outcome(of reply: Reply, to index: Int, standard: Outcome) -> Outcome
@@ -40,6 +47,10 @@ extension Requests {
     public func target(of index: Int) -> Int { 0 }
 
     public func place(of index: Int) -> Place? { nil }
+
+    public func events(of index: Int, count: Int) -> [Int] { self.count == 1 ? Array(0..<count) : [index] }
+
+    public var refusals: [(index: Int, reason: String)] { [] }
 
     public func outcome(of reply: Reply, to index: Int, standard: Outcome) -> Outcome { standard }
 

@@ -22,6 +22,14 @@ public struct Batch: ~Copyable, @unchecked Sendable {
             ends: UnsafeBufferPointer(start: batch.ends, count: batch.count))
     }
 
+    /// A batch that has no arrivals, for lines that are none.
+    init(lines: Lines) {
+        attempt = 1
+        arrivals = UnsafeBufferPointer(start: nil, count: 0)
+        self.lines = lines
+        assert(lines.isEmpty, "an event has no arrival time")
+    }
+
     /// Calls `body` with a batch of these events, for tests of an adapter.
     public static func with<R>(
         _ events: [String], arrivals: [Int64]? = nil, attempt: UInt32 = 1, _ body: (borrowing Batch) throws -> R
@@ -66,6 +74,9 @@ public struct Lines: @unchecked Sendable {
         assert(ends.isEmpty || Int(ends[ends.count - 1]) - base == bytes.count, "the lines do not cover their bytes")
     }
 
+    /// No lines.
+    static let none = Lines(bytes: .init(start: nil, count: 0), ends: .init(start: nil, count: 0), base: 0)
+
     public var count: Int { ends.count }
     public var isEmpty: Bool { ends.isEmpty }
 
@@ -85,9 +96,7 @@ public struct Lines: @unchecked Sendable {
 
     /// Returns a range of the lines, in the same memory.
     public subscript(range: Range<Int>) -> Lines {
-        guard !range.isEmpty else {
-            return Lines(bytes: .init(start: nil, count: 0), ends: .init(start: nil, count: 0), base: 0)
-        }
+        guard !range.isEmpty else { return .none }
         let span = start(of: range.lowerBound)..<end(of: range.upperBound - 1)
         assert(!span.isEmpty && span.upperBound <= bytes.count, "the lines lie outside their bytes")
         return Lines(

@@ -31,3 +31,11 @@ public struct Delivery: ~Copyable, Sendable {
 
     public consuming func finish(_ outcome: Outcome) { completion.finish(outcome) }
 }
+
+extension Delivery {
+    /// A delivery without events whose end calls `done`, for requests that carry none, such as a probe.
+    package init(withoutEvents done: @escaping @Sendable (Outcome) -> Void) {
+        let link = HostLink(log: { _, _ in }, closed: { _ in }, complete: { _, outcome in done(outcome) })
+        self.init(batch: Batch(lines: .none), completion: Completion(link: link, token: 0))
+    }
+}

@@ -46,6 +46,10 @@ public struct Description: Sendable {
     /// True if the provider itself writes to the router's standard output or standard error. An isolated provider then keeps both.
     public var writesToStreams: Bool
     public var delivery: Delivery
+    /// Where the members of an event go, and what of an event is refused or cut.
+    public var mapping: [MappingRow] = []
+    public var refuses: [LimitRow] = []
+    public var cuts: [LimitRow] = []
 
     public init(
         name: String, version: String, summary: String, settings: KeyValuePairs<String, Schema> = [:], limits: Limits = Limits(),
@@ -95,6 +99,9 @@ public struct Description: Sendable {
                     ("deadline", delivery.deadline.map(JSONText.string)),
                 ])
             ),
+            ("mapping", mapping.isEmpty ? nil : JSONText.list(mapping.map(\.json))),
+            ("refuses", refuses.isEmpty ? nil : JSONText.list(refuses.map(\.json))),
+            ("cuts", cuts.isEmpty ? nil : JSONText.list(cuts.map(\.json))),
         ])
     }
 }

@@ -128,7 +128,9 @@ private func table<A: Adapter>(
                     instance.link.end()
                 },
                 reopen: { raw in instance(raw).adapter.reopen() },
-                erase: type is any Eraser.Type ? erase : nil))
+                erase: type is any Eraser.Type ? erase : nil,
+                preview: type is any Previewer.Type ? preview : nil,
+                probe: type is any Prober.Type ? probe : nil))
         exported.append(Exported(type: ObjectIdentifier(type), description: description, make: make, table: table))
         return UnsafePointer(table)
     }
@@ -180,4 +182,19 @@ private let erase: @convention(c) (UnsafeMutableRawPointer?, switchyard_bytes, U
         let eraser = instance.adapter as? any Eraser
     else { return completion.finish(.rejected("the subjects are not a JSON array of texts")) }
     completion.finish(eraser.erase(subjects: ids))
+}
+
+private let preview:
+    @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<switchyard_batch>?, UnsafePointer<switchyard_preview>?) -> Void = {
+        raw, batch, sink in
+        guard let previewer = instance(raw).adapter as? any Previewer, let batch, let sink else { return }
+        previewer.preview(Batch(batch)).pass(to: sink)
+    }
+
+private typealias Found = @convention(c) (UnsafeMutableRawPointer?, UInt32, Int32, switchyard_bytes) -> Void
+private let probe: @convention(c) (UnsafeMutableRawPointer?, UInt64, UnsafeMutableRawPointer?, Found?) -> Void = {
+    raw, deadline, context, found in
+    guard let prober = instance(raw).adapter as? any Prober else { return }
+    let (kind, code, words) = prober.probe(within: Int(clamping: deadline)).parts
+    words.withBytes { found?(context, UInt32(kind.rawValue), code, $0) }
 }

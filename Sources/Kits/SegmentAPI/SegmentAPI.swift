@@ -5,7 +5,7 @@ public import VendorKit
 
 public struct SegmentAPI: Sendable {
     public static let mapping = [
-        MappingRow("the whole event", "the event", note: "byte for byte, if no row below concerns it"),
+        MappingRow("the whole event", "the event", note: "byte for byte, if no row below concerns it", isRest: true),
         MappingRow("type", "type", note: "of an event with any other type, track; the name is event, or else the type"),
         MappingRow("messageId, userId, anonymousId, previousId, groupId", "the same", note: "a number becomes a text"),
         MappingRow("timestamp, or else the arrival", "timestamp"),
@@ -16,10 +16,22 @@ public struct SegmentAPI: Sendable {
         MappingRow("writeKey", "none", note: "it is the key of another source"),
     ]
 
+    public static func refuses(deepest: Int?) -> [LimitRow] {
+        [
+            LimitRow(.id, most: 100, "events without userId and anonymousId; a messageId of more than 100 characters"),
+            LimitRow(.kind, "alias without previousId or userId, group without groupId, track without a name"),
+            LimitRow(.size, most: 32 << 10, "events of more than 32 KiB"),
+        ] + (deepest.map { [LimitRow(.depth, most: $0, "more than \($0) objects and lists in one another")] } ?? [])
+    }
+
     private static let objectNames = ["properties", "traits", "context", "integrations"]
     private static let idNames = ["userId", "anonymousId", "previousId", "groupId", "messageId"]
     private static let longestMessageId = 100
 
+    /// The write key, for a probe.
+    public let key: String
+    /// The endpoint of the events, for a probe.
+    public let empty: Endpoint
     private let endpoint: Endpoint.ID
     private let deepest: Int
     private let objects: [(member: Member, fault: String)]
@@ -31,7 +43,10 @@ public struct SegmentAPI: Sendable {
     public init(_ setup: inout Setup, base: String, limits: Endpoint.Limits, deepest: Int = .max) throws(SettingsFault) {
         var endpoint = Endpoint(
             base, path: "/v1/batch", envelope: Envelope("{\"batch\":[", between: ",", after: "]}"), limits: limits)
-        endpoint.headers = [try setup.basicAuthorization(user: setup.secret("write_key"))]
+        let key = try setup.secret("write_key")
+        endpoint.headers = [try setup.basicAuthorization(user: key)]
+        self.key = key
+        empty = endpoint
         self.endpoint = setup.endpoint(endpoint)
         self.deepest = deepest
         setup.credentialsRemedy = "correct write_key"

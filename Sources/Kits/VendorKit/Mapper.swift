@@ -62,10 +62,25 @@ package final class Mapper<V: Vendor> {
         return requests
     }
 
+    /// Returns what the requests would be, for people: without compression, and without secrets.
+    func preview(_ lines: Lines, arrivals: UnsafeBufferPointer<Int64>, _ rules: ClientRules) -> Preview {
+        map(lines, arrivals, isPreview: true)
+        var preview = Preview()
+        for body in Bodies(wire, endpoints).bodies {
+            plain.removeAll()
+            Bodies.write(body, of: wire, endpoints[body.endpoint.index].envelope, into: &plain)
+            let events = body.events.map { Int(wire.events[Int($0)].event) }
+            preview.requests.append(rules.shown(target: body.endpoint.index, body: Array(plain.bytes), events: events))
+        }
+        preview.refused = wire.refused.map { (index: $0.event, reason: $0.reason) }
+        preview.losses = wire.losses.map { (index: $0.event, what: $0.what) }
+        return preview
+    }
+
     /// Maps every event of the batch into `wire`.
-    private func map(_ lines: Lines, _ arrivals: UnsafeBufferPointer<Int64>) {
+    private func map(_ lines: Lines, _ arrivals: UnsafeBufferPointer<Int64>, isPreview: Bool = false) {
         let now = clock.wall()
-        wire.beginBatch()
+        wire.beginBatch(isPreview: isPreview)
         reader.begin(lines)
         for index in 0..<lines.count {
             wire.beginEvent(index)

@@ -1,19 +1,6 @@
 // A table of members and the names that a vendor has for them, such as context.os.name and $os. It is also the source of the rows of the
 // mapping that the module describes.
 
-/// Where a member goes: for the page of the provider, and for people who compare vendors.
-public struct MappingRow: Sendable {
-    public let from: String
-    public let to: String
-    public let note: String
-
-    public init(_ from: String, _ to: String, note: String = "") {
-        self.from = from
-        self.to = to
-        self.note = note
-    }
-}
-
 /// The table as a vendor writes it: from the path of a member to the name at the vendor. If two members have the same name there, the first
 /// one that is present is written, and the others are left to `rest`.
 public typealias MemberTable = KeyValuePairs<StaticString, StaticString>

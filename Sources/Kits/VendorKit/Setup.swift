@@ -1,8 +1,15 @@
 // What a vendor's `init` gets: its settings, and the functions by which it declares what it needs.
 
 internal import Events
-internal import HTTPKit
+public import HTTPKit
 public import PluginKit
+
+/// The request of a probe, and what its answers mean.
+struct VendorProbe: Sendable {
+    let endpoint: Endpoint
+    let body: [UInt8]
+    let judge: @Sendable (Reply) -> Probe?
+}
 
 public struct Setup {
     public let settings: Settings
@@ -14,6 +21,7 @@ public struct Setup {
     private(set) var endpoints: [Endpoint] = []
     private(set) var paths: [Path] = []
     private(set) var secrets: [String] = []
+    private var declaredProbe: VendorProbe?
     /// The setting `url`.
     private let url: String?
 
@@ -45,13 +53,46 @@ public struct Setup {
 
     /// Declares an endpoint.
     public mutating func endpoint(_ endpoint: Endpoint) -> Endpoint.ID {
-        var endpoint = endpoint
-        if let url {
-            endpoint.base = url
-            while endpoint.base.hasSuffix("/") { endpoint.base.removeLast() }
-        }
-        endpoints.append(endpoint)
+        endpoints.append(placed(endpoint))
         return Endpoint.ID(index: endpoints.count - 1)
+    }
+
+    private func placed(_ endpoint: Endpoint) -> Endpoint {
+        guard let url else { return endpoint }
+        var endpoint = endpoint
+        endpoint.base = url
+        while endpoint.base.hasSuffix("/") { endpoint.base.removeLast() }
+        return endpoint
+    }
+
+    /// True if the setting `url` takes the place of the vendor's own hosts. There may be no more than the vendor's API for events there.
+    public var isRedirected: Bool { url != nil }
+
+    /// Declares a request by which the vendor says whether the credentials are right, and which stores nothing. `judge` gets whole answers
+    /// only; if it returns nil, the answer counts by its status. Without such a request a probe only connects to the host.
+    public mutating func probe(_ endpoint: Endpoint, body: String = "", judge: @escaping @Sendable (Reply) -> Probe? = { _ in nil }) {
+        // A proxy or a server of one's own may have only the API for events.
+        let mayBeMissing = isRedirected && !endpoints.contains { $0.path == endpoint.path }
+        declaredProbe = VendorProbe(endpoint: placed(endpoint), body: Array(body.utf8)) { reply in
+            if mayBeMissing, [404, 405, 410].contains(reply.status) {
+                return .reached(code: reply.status, "it was reached at url, and has nothing there that checks the credentials")
+            }
+            return judge(reply)
+        }
+    }
+
+    /// The declared probe, or else one that only connects.
+    var probing: VendorProbe {
+        if let declaredProbe { return declaredProbe }
+        var root = Endpoint(endpoints.first?.base ?? "https://invalid", path: "", envelope: Envelope(), limits: .init())
+        // Only the host is asked: a path may lead to something that counts what it is asked.
+        if let address = try? Address(root.base, setting: "url") { root.base = address.origin }
+        root.path = "/"
+        root.method = .get
+        root.contentType = ""
+        return VendorProbe(endpoint: root, body: []) { reply in
+            .reached(code: reply.status, "it was reached, and it has no way to check the credentials without storing something")
+        }
     }
 
     /// Names a member that `map` reads, such as "context.ip". A path that is not one is a mistake in the vendor's code.

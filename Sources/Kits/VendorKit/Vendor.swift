@@ -41,12 +41,17 @@ public struct VendorDescription: Sendable {
     /// True if the vendor recognizes an event that comes again by its id.
     public var deduplicates: Bool
     public var delivery: Description.Delivery
+    /// Where the members of an event go. It is printed by `switchyard providers NAME --mapping`.
     public var mapping: [MappingRow]
+    /// What of an event is refused, and what is cut, with the default settings. `switchyard check --swap` compares these rows with those of
+    /// another vendor.
+    public var refuses: [LimitRow]
+    public var cuts: [LimitRow]
 
     public init(
         name: String, version: String, summary: String, settings: KeyValuePairs<String, Schema>,
         compressions: [Compression] = [.none, .gzip], deduplicates: Bool = true,
-        delivery: Description.Delivery = .init(ordered: false), mapping: [MappingRow] = []
+        delivery: Description.Delivery = .init(ordered: false), mapping: [MappingRow] = [], refuses: [LimitRow] = [], cuts: [LimitRow] = []
     ) {
         self.name = name
         self.version = version
@@ -56,6 +61,8 @@ public struct VendorDescription: Sendable {
         self.deduplicates = deduplicates
         self.delivery = delivery
         self.mapping = mapping
+        self.refuses = refuses
+        self.cuts = cuts
     }
 }
 

@@ -4,7 +4,7 @@
 internal import HTTPKit
 public import PluginKit
 
-public final class VendorProvider<V: Vendor>: ConcurrentProvider {
+public final class VendorProvider<V: Vendor>: ConcurrentProvider, Previewer, Prober {
     public static var description: Description {
         let about = V.about
         var description = Description(
@@ -20,11 +20,14 @@ public final class VendorProvider<V: Vendor>: ConcurrentProvider {
             "proxy": ClientSettings.proxySchema,
             "in_flight": ClientSettings.inFlightSchema,
         ])
+        (description.mapping, description.refuses, description.cuts) = (about.mapping, about.refuses, about.cuts)
         return description
     }
 
     private let client: HTTPClient
     private let mapper: Monitor<Mapper<V>>
+    private let rules: ClientRules
+    private let probing: VendorProbe
 
     public convenience init(settings: Settings, host: Host) throws { try self.init(settings: settings, host: host, clock: .system) }
 
@@ -33,6 +36,8 @@ public final class VendorProvider<V: Vendor>: ConcurrentProvider {
         var setup = Setup(settings, host)
         let vendor = try V(&setup)
         let (rules, compression) = try VendorRules.make(setup, V.about)
+        self.rules = rules
+        probing = setup.probing
         mapper = Monitor(try Mapper(vendor, setup, compression, clock))
         client = try HTTPClient(rules, clock)
     }
@@ -48,6 +53,16 @@ public final class VendorProvider<V: Vendor>: ConcurrentProvider {
         client.send(requests, of: delivery)
     }
 
+    public func preview(_ batch: borrowing Batch) -> Preview {
+        let (lines, arrivals) = (batch.lines, batch.arrivals)
+        return mapper.withLock { $0.preview(lines, arrivals: arrivals, rules) }
+    }
+
+    public func probe(within milliseconds: Int) -> Probe {
+        // The target of the probe is behind those of the endpoints.
+        client.probe(rules.targets.count - 1, probing.body, within: milliseconds) { [probing] in probing.judge($0) }
+    }
+
     public func flush(_ completion: consuming Completion) { client.flush(completion) }
 
     public func close() { client.close() }
@@ -57,7 +72,8 @@ public final class VendorProvider<V: Vendor>: ConcurrentProvider {
 enum VendorRules {
     static func make(_ setup: Setup, _ about: VendorDescription) throws(SettingsFault) -> (ClientRules, Compression) {
         var addresses: [Address] = []
-        for endpoint in setup.endpoints {
+        let endpoints = setup.endpoints + [setup.probing.endpoint]
+        for endpoint in endpoints {
             let address = try Address(endpoint.base + endpoint.path, setting: "url")
             guard !address.hasUser else { throw SettingsFault("url holds a user or a password") }
             guard !address.hasFragment else { throw SettingsFault("url has a part after '#', which is never sent") }
@@ -70,11 +86,12 @@ enum VendorRules {
         guard about.compressions.contains(common.compression) else {
             throw SettingsFault("compression: \(about.name) does not take \(common.compression.rawValue)")
         }
-        let targets = zip(setup.endpoints, addresses).map { endpoint, address in
-            var headers = [
-                Header("User-Agent", "switchyard/\(about.version)"), Header("Accept", "*/*"), Header("Content-Type", endpoint.contentType),
-            ]
-            if common.compression != .none, endpoint.takesCompression {
+        let targets = zip(endpoints, addresses).enumerated().map { index, place in
+            let (endpoint, address) = place
+            var headers = [Header("User-Agent", "switchyard/\(about.version)"), Header("Accept", "*/*")]
+            if !endpoint.contentType.isEmpty { headers.append(Header("Content-Type", endpoint.contentType)) }
+            // The body of a probe, which is the last one, is never compressed.
+            if common.compression != .none, endpoint.takesCompression, index < setup.endpoints.count {
                 headers.append(Header("Content-Encoding", common.compression.rawValue))
             }
             var target = Target(endpoint.method, address, headers: headers + endpoint.headers)

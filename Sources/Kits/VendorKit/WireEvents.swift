@@ -20,6 +20,10 @@ public struct WireEvents: ~Copyable {
     var buffer = ByteBuffer(capacity: 1 << 16)
     private(set) var events: [WireEvent] = []
     private(set) var refused: [(event: Int, reason: String)] = []
+    /// What is lost of events that are sent. It is only noted for a preview.
+    private(set) var losses: [(event: Int, what: String)] = []
+    /// True if the events are mapped to be shown, and not to be sent. It must not change what is written.
+    public private(set) var isPreview = false
 
     let shape: EventShape
     private let endpoints: [Endpoint]
@@ -27,7 +31,7 @@ public struct WireEvents: ~Copyable {
     private var needsComma = false
     private var current = WireEvent(endpoint: 0, event: 0, group: 0, start: 0, end: 0)
     /// Where the buffer and the list ended before the event that is being mapped.
-    private var before = (bytes: 0, events: 0)
+    private var before = (bytes: 0, events: 0, losses: 0)
     private var refusal: String?
     private var isOpen = false
 
@@ -42,14 +46,16 @@ public struct WireEvents: ~Copyable {
 
     // MARK: - The kit's part
 
-    mutating func beginBatch() {
+    mutating func beginBatch(isPreview: Bool = false) {
+        self.isPreview = isPreview
         buffer.removeAll()
         events.removeAll(keepingCapacity: true)
         refused.removeAll()
+        losses.removeAll()
     }
 
     mutating func beginEvent(_ index: Int) {
-        before = (buffer.count, events.count)
+        before = (buffer.count, events.count, losses.count)
         current.event = Int32(index)
         refusal = nil
         isOpen = false
@@ -62,6 +68,7 @@ public struct WireEvents: ~Copyable {
         guard let refusal else { return }
         buffer.truncate(to: before.bytes)
         events.removeLast(events.count - before.events)
+        losses.removeLast(losses.count - before.losses)
         refused.append((Int(current.event), refusal))
     }
 
@@ -111,6 +118,14 @@ public struct WireEvents: ~Copyable {
     public mutating func refuse(_ reason: String) {
         if refusal == nil { refusal = reason }
         isOpen = false
+    }
+
+    /// Notes that something of the event is not sent, or that the destination will not keep it. The words are for the operator, must not
+    /// show the event's values, and are the same for the same kind of loss. They are read only for a preview.
+    public mutating func loses(_ what: @autoclosure () -> String) {
+        guard isPreview, refusal == nil else { return }
+        let what = what()
+        if !losses[before.losses...].contains(where: { $0.what == what }) { losses.append((Int(current.event), what)) }
     }
 
     // MARK: - Members that have been written

@@ -36,6 +36,7 @@ extension ModuleDescription {
         description.deduplicates = draft.capabilities.deduplicates
         description.writesToStreams = draft.capabilities.streams
         description.delivery = draft.delivery
+        (description.mapping, description.refuses, description.cuts) = (draft.mapping, draft.refuses, draft.cuts)
         return description
     }
 }
@@ -50,6 +51,9 @@ enum DescriptionForm {
         var capabilities = Capabilities()
         var written = DeliveryForm.Draft()
         var delivery = DeliveryPlan()
+        var mapping: [ModuleDescription.MappingRow] = []
+        var refuses: [ModuleDescription.LimitRow] = []
+        var cuts: [ModuleDescription.LimitRow] = []
     }
     struct Capabilities: Sendable {
         var erase = false
@@ -68,6 +72,9 @@ enum DescriptionForm {
             Member("limits", limits, "The most that a batch may hold.", into: \.limits),
             Member("capabilities", capabilities, "What it can do.", into: \.capabilities),
             Member("delivery", DeliveryForm.form, "How its lane delivers unless routes.json says otherwise.", into: \.written),
+            Member("mapping", Forms.list("rows", of: mappingRow, least: 0), "Where the members of an event go.", into: \.mapping),
+            Member("refuses", Forms.list("rows", of: limitRow, least: 0), "What of an event is refused.", into: \.refuses),
+            Member("cuts", Forms.list("rows", of: limitRow, least: 0), "What of an event is cut.", into: \.cuts),
         ]
     ).then { draft, node, reading -> Draft? in
         var draft = draft
@@ -92,6 +99,23 @@ enum DescriptionForm {
         reading.refuse(node, "at most 4000 bytes in one line, without control characters")
         return nil
     }
+
+    private static let mappingRow = Form<ModuleDescription.MappingRow>.object(
+        ModuleDescription.MappingRow(),
+        [
+            Member("from", text, required: true, "A member of the event.", into: \.from),
+            Member("to", text, required: true, "Where it goes.", into: \.to),
+            Member("note", text, "A remark.", into: \.note),
+            Member("rest", Forms.boolean, "Whether the row is about all members that no other row names.", into: \.isRest),
+        ])
+
+    private static let limitRow = Form<ModuleDescription.LimitRow>.object(
+        ModuleDescription.LimitRow(),
+        [
+            Member("topic", text, required: true, "What the limit is about.", into: \.topic),
+            Member("most", Forms.integer(0...(.max)), "The limit.", into: \.most),
+            Member("what", text, required: true, "What of an event is refused or cut.", into: \.what),
+        ])
 
     private static let limits = Form<ModuleDescription.Limits>.object(
         ModuleDescription.Limits(),

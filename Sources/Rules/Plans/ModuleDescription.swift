@@ -42,6 +42,29 @@ public struct ModuleDescription: Sendable {
     public var writesToStreams = false
     /// The delivery of a lane of this module, unless routes.json says otherwise.
     public var delivery = DeliveryPlan()
+    /// Where the members of an event go, and what of an event is refused or cut. They are printed and compared, and nothing acts on them.
+    public var mapping: [MappingRow] = []
+    public var refuses: [LimitRow] = []
+    public var cuts: [LimitRow] = []
+
+    /// Where a member of an event goes. The texts are in one line each, without control characters.
+    public struct MappingRow: Sendable, Equatable {
+        public var from = ""
+        public var to = ""
+        public var note = ""
+        /// True for the row of all members that no other row names.
+        public var isRest = false
+        public init() {}
+    }
+
+    /// What of an event is refused or cut.
+    public struct LimitRow: Sendable, Equatable {
+        /// What the limit is about, such as `name_length`. A module may have topics that the router does not know.
+        public var topic = ""
+        public var most: Int?
+        public var what = ""
+        public init() {}
+    }
 
     public init(name: String, version: String, summary: String, settings: SettingsSchema.ObjectRules) {
         self.name = name

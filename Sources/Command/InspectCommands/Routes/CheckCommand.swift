@@ -14,18 +14,34 @@ public import Terminal
 public let checkCommand = Command(
     name: "check",
     about: "Checks a configuration and prints the plan it makes; exits with 78 when something is wrong.",
-    details: "With --state it also lists what the state folder holds and the configuration does not use, and how to move or destroy it.",
+    details: """
+        With --state it also lists what the state folder holds and the configuration does not use, and how to move or destroy it.
+
+        With --connect it asks the destination of each provider, or of the one of --provider, whether it accepts the
+        credentials. Nothing is stored there: where a destination has no way to ask that, it is only connected to. The exit
+        code is 78 if one refuses them, else 69 if one gives no answer, else 0.
+
+        With --swap OLD it compares, for each provider that has another module in FILE than in OLD, what the two modules do
+        with events, and with --events what both make of a sample. The exit code is 1 if something would be lost.
+        """,
     argument: "FILE",
     options: [
         configOption,
         Option(name: "--state", value: "DIR", about: "also list what this state folder holds and the configuration does not use"),
+        Option(name: "--connect", about: "ask the destinations whether they accept the credentials"),
+        Option(name: "--provider", value: "NAME", about: "with --connect: only this provider"),
+        Option(name: "--swap", value: "OLD", about: "say what is lost by a change from the configuration OLD to FILE"),
+        Option(name: "--events", value: "EVENTS", about: "with --swap: a file of events, one per line; - is standard input"),
     ],
     run: { arguments in
         if arguments.argument != nil, arguments.has("--config") { throw UsageFault("give the configuration once: FILE or --config FILE") }
         let file = arguments.argument ?? arguments["--config"] ?? Loading.defaultFile
+        if let fault = arguments.fault { throw UsageFault(fault) }
+        if let old = arguments["--swap"] { return try checkSwap(from: old, to: file, events: arguments["--events"]) }
         let folders = ModuleFolders.standard()
         for warning in folders.warnings { Console.say(warning.description) }
         let plan = try Loading.plan(file, folders)
+        if arguments.has("--connect") { return try checkConnections(plan, only: arguments["--provider"], folders) }
         let say: @Sendable (String) -> Void = { Console.say(plan.hidden.masked($0)) }
         ModuleExits.endAtOnce(ExitCode.configuration, say: say)
         let outlets = try Outlets.make(plan, folders, say: say)
@@ -34,6 +50,19 @@ public let checkCommand = Command(
         try Console.show(plan.summary(file: file, modules: outlets.map(\.path)) + left)
         return ExitCode.delivered
     })
+
+extension Arguments {
+    /// Says which options do not go together.
+    fileprivate var fault: String? {
+        for (option, needed) in [("--provider", "--connect"), ("--events", "--swap")] where has(option) && !has(needed) {
+            return "\(option) belongs to \(needed)"
+        }
+        for (one, other) in [("--connect", "--swap"), ("--connect", "--state"), ("--swap", "--state")] where has(one) && has(other) {
+            return "\(one) and \(other) do not go together; run them one after the other"
+        }
+        return nil
+    }
+}
 
 extension Plan {
     fileprivate func summary(file: String, modules: [String]) -> String {

@@ -18,9 +18,17 @@ public let explainCommand = Command(
         Nothing is delivered. Values that routes hash, and values from ${env:} or ${file:}, are masked.
         An event that is invalid is rejected by every route, and the exit code is 65.
         If the configuration has a ledger, the ledger of the state folder is read, also while a router uses it.
+
+        With --to, only the routes to that provider are shown, and what its module would send for the event: the requests,
+        or why it refuses the event. Nothing is sent. Keys and the values of hashed members are masked. If the module cannot
+        say what it would send, the exit code is 1.
         """,
     argument: "EVENT",
-    options: [configOption, stateOption, Option(name: "--json", about: "one JSON object, for machines")],
+    options: [
+        configOption, stateOption,
+        Option(name: "--to", value: "PROVIDER", about: "also show what this provider would send"),
+        Option(name: "--json", about: "one JSON object, for machines"),
+    ],
     run: explain)
 
 private func explain(_ arguments: Arguments) throws -> Int32 {
@@ -32,6 +40,7 @@ private func explain(_ arguments: Arguments) throws -> Int32 {
     let folders = ModuleFolders.standard()
     for warning in folders.warnings { Console.say(warning.description) }
     let plan = try Loading.plan(configuration, folders)
+    let provider = try arguments["--to"].map { try plan.provider(named: $0) }
 
     if file == "-", isatty(0) == 1 { Console.say("type or paste one event, then press Enter and Ctrl-D") }
     let text: [UInt8]
@@ -44,16 +53,67 @@ private func explain(_ arguments: Arguments) throws -> Int32 {
     let ledger = try LedgerView.open(plan, in: Loading.stateFolder(arguments["--state"]))
     defer { ledger?.close() }
     var explanation: Explanation
+    let now = Clock.system.wall()
     do throws(Explanation.WrongCount) {
         explanation = try Explanation(
-            of: text, from: file == "-" ? "stdin" : printable(file), by: plan, now: Clock.system.wall(), ledger: ledger)
+            of: text, from: file == "-" ? "stdin" : printable(file), by: plan, now: now, ledger: ledger)
     } catch {
         throw UsageFault(error.advice)
     }
     if let fault = ledger?.fault { Console.say(fault.description) }
     explanation.hide(plan.hidden)
-    try Console.show(arguments.has("--json") ? explanation.json + "\n" : explanation.text(Style.ofStandardOutput))
-    return explanation.fault == nil ? ExitCode.delivered : ExitCode.invalidInput
+    var wires: [Int: (provider: String, wire: Wire)] = [:]
+    if let provider {
+        explanation.keep(only: provider, of: plan)
+        if plan.consent != nil { explanation.addSecondCheck() }
+        wires = try explanation.wires(of: provider, plan, folders, now: now)
+    }
+    try Console.show(arguments.has("--json") ? explanation.json(wires) + "\n" : explanation.text(Style.ofStandardOutput, wires))
+    if explanation.fault != nil { return ExitCode.invalidInput }
+    return wires.values.contains { if case .unknown = $0.wire { true } else { false } } ? ExitCode.noValue : ExitCode.delivered
+}
+
+extension Plan {
+    /// Returns the index of a provider.
+    func provider(named name: String) throws(UsageFault) -> Int {
+        if let index = providers.firstIndex(where: { $0.name == name }) { return index }
+        let near = nearest(to: name, among: providers.map(\.name)).map { ", did you mean \($0)?" } ?? ""
+        throw UsageFault("the configuration has no provider '\(name)'\(near)")
+    }
+}
+
+extension Explanation {
+    /// Leaves out the routes to other providers, and what other providers do with the event.
+    fileprivate mutating func keep(only provider: Int, of plan: Plan) {
+        let name = plan.providers[provider].name
+        // The routes of the explanation are those of the plan, in their order.
+        routes = zip(routes, plan.routes).filter { $0.1.providers.contains(provider) }.map { route, _ in
+            var route = route
+            route.to = route.to.filter { $0 == name }
+            route.shaped = route.shaped.filter { $0.provider == name }
+            route.handOvers = route.handOvers.filter { $0.provider == name }
+            return route
+        }
+    }
+
+    /// Asks the module of the provider what it would send for the event of each route. The module is made only if an event reaches it.
+    fileprivate func wires(
+        of provider: Int, _ plan: Plan, _ folders: ModuleFolders, now: Int64
+    ) throws -> [Int: (provider: String, wire: Wire)] {
+        guard routes.contains(where: { !$0.handOvers.isEmpty }) else { return [:] }
+        let name = plan.providers[provider].name
+        let inquiry = try Inquiry(of: provider, plan, folders)
+        defer { inquiry.close() }
+        var wires: [Int: (provider: String, wire: Wire)] = [:]
+        for (index, route) in routes.enumerated() {
+            guard let event = route.handOvers.first else { continue }
+            switch inquiry.preview([event.line], arrivals: [now]) {
+            case .success(let preview): wires[index] = (name, Wire(preview, of: event))
+            case .failure(let fault): wires[index] = (name, .unknown(fault.message))
+            }
+        }
+        return wires
+    }
 }
 
 extension Explanation {

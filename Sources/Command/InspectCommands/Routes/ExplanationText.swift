@@ -5,9 +5,9 @@ internal import Platform
 internal import Terminal
 
 extension Explanation {
-    /// The explanation as one object on one line.
-    var json: String {
-        let parts = routes.map { route in
+    /// The explanation as one object on one line. `wires` has what a module would send for a route, by the index of the route.
+    func json(_ wires: [Int: (provider: String, wire: Wire)] = [:]) -> String {
+        let parts = routes.enumerated().map { index, route in
             let stage = route.outcome == .admitted ? nil : route.decisions.last?.stage.rawValue
             let members =
                 [
@@ -16,6 +16,7 @@ extension Explanation {
                     ("to", "[\(route.to.map(jsonQuoted).joined(separator: ","))]"), ("found", route.foundJSON),
                     ("errors", route.errorsJSON),
                 ] + (route.shaped.isEmpty ? [] : [("providers", "[\(route.shaped.map(\.json).joined(separator: ","))]")])
+                + (wires[index].map { [("wire", $0.wire.json(to: $0.provider))] } ?? [])
             return "{" + members.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}"
         }
         func list(_ texts: [String]) -> String { "[\(texts.map(jsonQuoted).joined(separator: ","))]" }
@@ -23,7 +24,7 @@ extension Explanation {
         return "{\"routes\":[\(parts.joined(separator: ","))]\(made)}"
     }
 
-    func text(_ style: Style) -> String {
+    func text(_ style: Style, _ wires: [Int: (provider: String, wire: Wire)] = [:]) -> String {
         if let fault {
             let names = routes.map { printable($0.name) }.joined(separator: ", ")
             return "\(style.bad("rejected"))  \(fault)\n" + wrapped("No route sees it: \(names)", indent: 0)
@@ -31,7 +32,8 @@ extension Explanation {
         let names = (emitted ?? []).map { printable($0) }.joined(separator: ", ")
         let lines = (names.isEmpty ? [] : ["emits \(names)"]) + emitErrors.map { "makes no event, since \($0)" }
         let made = lines.isEmpty ? "" : "\n" + lines.map { wrapped($0, indent: 0) }.joined()
-        return routes.map { $0.text(style) }.joined(separator: "\n") + made
+        let parts = routes.enumerated().map { index, route in route.text(style) + (wires[index].map { wireText($0, style) } ?? "") }
+        return parts.joined(separator: "\n") + made
     }
 }
 
@@ -55,6 +57,17 @@ private func rows(_ decisions: [Explanation.Decision], _ event: String?, _ style
         text += row("event", text: lines.joined(), style: style)
     }
     return text
+}
+
+/// Returns what a module would send, under the name of its provider.
+private func wireText(_ wire: (provider: String, wire: Wire), _ style: Style) -> String {
+    let lines = wire.wire.lines(width: columnsOfText - labelWidth)
+    let text = lines.map { line in
+        // JSON is laid out already.
+        line.hasPrefix(" ") || line.hasPrefix("{") || line.hasPrefix("[")
+            ? String(repeating: " ", count: labelWidth) + line + "\n" : wrapped(line, indent: labelWidth)
+    }
+    return "  → \(style.strong(printable(wire.provider)))  on the wire\n" + row("wire", text: text.joined(), style: style)
 }
 
 /// Returns a row with a label. The label replaces the indentation of the first line of `text`.

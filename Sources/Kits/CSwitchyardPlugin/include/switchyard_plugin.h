@@ -7,8 +7,8 @@
  * new member is added at the end of its struct, and struct_size announces it. A host accepts a shorter table from an older module and
  * treats the missing members as NULL. A module does the same with the host's structs.
  *
- * Threads. For one instance the router calls deliver, flush and erase from one thread at a time. It calls create before and destroy
- * after every other call. It may call reopen while a delivery is active. A module may call the functions of the host from any thread,
+ * Threads. For one instance the router calls deliver, flush, erase, preview and probe from one thread at a time. It calls create before
+ * and destroy after every other call. It may call reopen while a delivery is active. A module may call the functions of the host from any thread,
  * but never after destroy has returned. The router never calls destroy from inside such a call.
  *
  * Signals. The router ignores SIGPIPE and SIGXFSZ, so a closed pipe and a file that is too large are errors of the write call.
@@ -107,6 +107,45 @@ typedef struct switchyard_batch {
   size_t count;
 } switchyard_batch;
 
+/* One request that deliver would send, for a person to read. The bytes are valid until the call that passes it returns. */
+typedef struct switchyard_request {
+  uint32_t struct_size;
+  switchyard_bytes method;  /* such as POST */
+  switchyard_bytes url;     /* with *** in the place of each secret */
+  switchyard_bytes headers; /* one per line, each ended by '\n', with *** in the place of each secret */
+  switchyard_bytes body;    /* before it is compressed, with *** in the place of each secret */
+  const uint64_t *events;   /* for each part of the body, the index of its event in the batch; an index may come twice */
+  size_t events_count;
+} switchyard_request;
+
+/* Where a module writes what it would send. The router passes it to preview; it is valid until preview returns. */
+typedef struct switchyard_preview {
+  uint32_t struct_size;
+  void *context; /* belongs to the router; the module passes it back in each call */
+
+  /* Passes one request, in the order in which deliver would send them. */
+  void (*request)(void *context, const switchyard_request *request);
+
+  /* deliver would not send the event at this index, and would answer SWITCHYARD_REJECTED. The reason is one line of UTF-8. */
+  void (*refused)(void *context, uint64_t index, switchyard_bytes reason);
+
+  /* deliver would send the event at this index, and something of it would be lost, such as the end of a long text. It may be called
+     several times for an event. The text is one line of UTF-8, and is the same for the same kind of loss. */
+  void (*loses)(void *context, uint64_t index, switchyard_bytes what);
+} switchyard_preview;
+
+/* What a probe has found out. */
+typedef enum switchyard_probe_kind {
+  /* The destination answered, and accepts the credentials and the settings that it can judge. */
+  SWITCHYARD_PROBE_ACCEPTED = 0,
+  /* The destination answered, and refuses them. */
+  SWITCHYARD_PROBE_REFUSED = 1,
+  /* The destination was reached, and it cannot be asked about the credentials without storing something. */
+  SWITCHYARD_PROBE_REACHED = 2,
+  /* There was no answer that says anything. */
+  SWITCHYARD_PROBE_FAILED = 3
+} switchyard_probe_kind;
+
 typedef struct switchyard_plugin {
   uint32_t abi_version; /* SWITCHYARD_ABI_VERSION when the module was built */
   uint32_t struct_size; /* sizeof(switchyard_plugin) when the module was built */
@@ -116,14 +155,22 @@ typedef struct switchyard_plugin {
        "settings": { "type": "object", "properties": { ... }, "required": [ ... ], "additionalProperties": false },
        "limits": { "events": 500, "bytes": 1000000 },
        "capabilities": { "erase": false, "deduplicates": false, "concurrency": 1, "streams": false },
-       "delivery": { "batch": { "events": 500, "bytes": "1MB", "wait": "1s" }, "ordered": true, "deadline": "60s" } }
+       "delivery": { "batch": { "events": 500, "bytes": "1MB", "wait": "1s" }, "ordered": true, "deadline": "60s" },
+       "mapping": [ { "from": "userId", "to": "distinct_id", "note": "..." }, { "from": "everything else", "to": "extra", "rest": true } ],
+       "refuses": [ { "topic": "name_length", "most": 40, "what": "names of events of more than 40 characters" } ],
+       "cuts": [ { "topic": "value_length", "most": 100, "what": "values of more than 100 characters, if long_values is cut" } ] }
      routes.json refers to the module by "name". "settings" is a JSON Schema. It may use properties, type, enum, minimum, maximum,
      pattern, required, default, additionalProperties, items, description and writeOnly, which is true for a secret. Its formats are
      "size" ("16MB") and "duration" ("500ms"), and "expression" and "condition" for CEL. A schema of several types has anyOf instead of
      type.
      "streams" is true if the module itself writes to the router's standard output or standard error. If it is false, an isolated module
      has no standard input and no standard output. Each line of its standard error then becomes a line of the router's log. "limits",
-     "capabilities" and "delivery" may be omitted. "delivery" holds only the values that differ from the router's defaults. */
+     "capabilities", "delivery", "mapping", "refuses" and "cuts" may be omitted. "delivery" holds only the values that differ from the
+     router's defaults.
+     "mapping", "refuses" and "cuts" are for people who compare destinations, and the router never acts on them. A row of "mapping" says
+     where a member of an event goes; "rest" is true in the row for all members that no other row names. A row of "refuses" or "cuts" says
+     what of an event is refused or cut. Its topic is name_length, reserved_name, property_count, property_name, value_length, depth, id,
+     kind, age, size or other, and "most" is the limit if there is one: characters, members, levels, seconds of age or bytes. */
   switchyard_bytes (*describe)(void);
 
   /* Makes an instance from settings that the router has checked against the schema. Defaults are filled in; sizes are bytes and
@@ -149,6 +196,18 @@ typedef struct switchyard_plugin {
 
   /* Asks the provider to erase the data of subjects, given as a JSON array of ids. Ends with one call of host->complete. May be NULL. */
   void (*erase)(void *instance, switchyard_bytes subjects, uint64_t token);
+
+  /* Passes to `preview` what deliver would send for these events at this moment, or why it would refuse them, and returns when all is
+     passed. It never connects, opens or writes anything, it changes nothing that a later call could notice, and it does not call
+     host->complete: the batch's token means nothing. The batch is valid until the call returns. May be NULL. */
+  void (*preview)(void *instance, const switchyard_batch *batch, const switchyard_preview *preview);
+
+  /* Asks the destination whether it accepts the credentials and settings of the instance, without sending an event and without storing
+     anything there. If there is no way to ask that, it only connects. Calls `found` exactly once, with a switchyard_probe_kind, the
+     destination's own number such as an HTTP status (or 0), and one line of UTF-8 without secrets, and returns within `deadline_ms`.
+     `found` gets `context` back. May be NULL. */
+  void (*probe)(void *instance, uint64_t deadline_ms, void *context,
+                void (*found)(void *context, uint32_t kind, int32_t code, switchyard_bytes message));
 } switchyard_plugin;
 
 /* The only symbol that a module exports. Returns its table, which stays valid for the whole life of the process. */
