@@ -63,9 +63,12 @@ private struct Exported: @unchecked Sendable {
 private let exported = Monitor<[Exported]>([])
 
 /// `describe` and `create` get no context, so each table has its own pair of functions, which knows only the table's index. A module needs
-/// one pair. A test that links several adapters needs a few.
+/// one pair. The tests link all adapters, and some of their own.
 private let describers: [@convention(c) () -> switchyard_bytes] = [
-    { describe(0) }, { describe(1) }, { describe(2) }, { describe(3) }, { describe(4) }, { describe(5) }, { describe(6) }, { describe(7) },
+    { describe(0) }, { describe(1) }, { describe(2) }, { describe(3) }, { describe(4) }, { describe(5) },
+    { describe(6) }, { describe(7) }, { describe(8) }, { describe(9) }, { describe(10) }, { describe(11) },
+    { describe(12) }, { describe(13) }, { describe(14) }, { describe(15) }, { describe(16) }, { describe(17) },
+    { describe(18) }, { describe(19) }, { describe(20) }, { describe(21) }, { describe(22) }, { describe(23) },
 ]
 private typealias Creator =
     @convention(c) (
@@ -76,6 +79,14 @@ private let creators: [Creator] = [
     { create(2, host: $0, settings: $1, error: $2, size: $3) }, { create(3, host: $0, settings: $1, error: $2, size: $3) },
     { create(4, host: $0, settings: $1, error: $2, size: $3) }, { create(5, host: $0, settings: $1, error: $2, size: $3) },
     { create(6, host: $0, settings: $1, error: $2, size: $3) }, { create(7, host: $0, settings: $1, error: $2, size: $3) },
+    { create(8, host: $0, settings: $1, error: $2, size: $3) }, { create(9, host: $0, settings: $1, error: $2, size: $3) },
+    { create(10, host: $0, settings: $1, error: $2, size: $3) }, { create(11, host: $0, settings: $1, error: $2, size: $3) },
+    { create(12, host: $0, settings: $1, error: $2, size: $3) }, { create(13, host: $0, settings: $1, error: $2, size: $3) },
+    { create(14, host: $0, settings: $1, error: $2, size: $3) }, { create(15, host: $0, settings: $1, error: $2, size: $3) },
+    { create(16, host: $0, settings: $1, error: $2, size: $3) }, { create(17, host: $0, settings: $1, error: $2, size: $3) },
+    { create(18, host: $0, settings: $1, error: $2, size: $3) }, { create(19, host: $0, settings: $1, error: $2, size: $3) },
+    { create(20, host: $0, settings: $1, error: $2, size: $3) }, { create(21, host: $0, settings: $1, error: $2, size: $3) },
+    { create(22, host: $0, settings: $1, error: $2, size: $3) }, { create(23, host: $0, settings: $1, error: $2, size: $3) },
 ]
 
 private func table<A: Adapter>(

@@ -74,6 +74,8 @@ enum VendorRules {
             var headers = [
                 Header("User-Agent", "switchyard/\(about.version)"), Header("Accept", "*/*"), Header("Content-Type", endpoint.contentType),
             ]
+            // A header that the vendor or the user sets takes the place of the kit's.
+            headers.removeAll { own in endpoint.headers.contains { $0.isNamed(own.name) } }
             if common.compression != .none, endpoint.takesCompression {
                 headers.append(Header("Content-Encoding", common.compression.rawValue))
             }
