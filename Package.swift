@@ -391,7 +391,7 @@ let package = Package(
                 "Ledger", "Spool", "HeldEventStore", "DeadLetterStore", "Ingest", "Delivery", "Queueing", "Admission", "ConsentGate",
                 "Judging", "Plans", "Editing", "Expressions", "Events", "Platform",
             ]),
-        tests("EndToEndTests", ["Seeded", "TestSupport", "HTTPSupport", "PluginKit", "CSQLite"]),
+        tests("EndToEndTests", ["Seeded", "TestSupport", "CSQLite"]),
     ]
         + [
             adapter("Console", ["CPlatform"]),
