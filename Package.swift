@@ -58,6 +58,8 @@ func library(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
 let findsRuntime: [LinkerSetting] =
     isDependency ? [] : [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]
 
+let vendors: [Target.Dependency] = ["Amplitude", "GA4", "Mixpanel", "OTLP", "PostHog", "RudderStack", "Segment", "Sentry"]
+
 /// What the tests of a vendor need besides the vendor.
 let vendorTests: [Target.Dependency] = ["VendorKit", "VendorSupport", "HTTPSupport", "HTTPKit", "PluginKit"]
 
@@ -94,6 +96,7 @@ let package = Package(
         adapterProduct("HTTP"),
         adapterProduct("Mixpanel"),
         adapterProduct("NoOp"),
+        adapterProduct("OTLP"),
         adapterProduct("PostHog"),
         adapterProduct("RudderStack"),
         adapterProduct("Segment"),
@@ -391,9 +394,12 @@ let package = Package(
         tests("AmplitudeTests", ["Amplitude"] + vendorTests),
         tests("MixpanelTests", ["Mixpanel"] + vendorTests),
         tests("GA4Tests", ["GA4"] + vendorTests),
+        tests("OTLPTests", ["OTLP"] + vendorTests),
         tests("PostHogTests", ["PostHog"] + vendorTests),
         tests("SentryTests", ["Sentry"] + vendorTests),
         tests("SegmentTests", ["Segment", "RudderStack"] + vendorTests),
+        // What every vendor must do, with each of them. The linker keeps one of the symbols that the modules export.
+        tests("VendorTests", vendors + vendorTests),
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
             "GenerationsTests",
@@ -417,6 +423,7 @@ let package = Package(
             vendor("Amplitude"),
             vendor("Mixpanel"),
             vendor("GA4"),
+            vendor("OTLP"),
             vendor("PostHog"),
             vendor("RudderStack", ["SegmentAPI"]),
             vendor("Segment", ["SegmentAPI"]),

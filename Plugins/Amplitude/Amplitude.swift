@@ -30,7 +30,7 @@ package struct Amplitude: Vendor {
             MappingRow("properties.revenue", "revenue", note: "a number; it stays in the properties too"),
             MappingRow("context.sessionId", "session_id", note: "milliseconds, or -1"),
             MappingRow("everything else", "event_properties.switchyard_unmapped", note: "in its own structure", isRest: true),
-        ] + members.map { MappingRow("\($0)", "\($1)") }, refuses: refuses, cuts: cuts)
+        ] + (members.map { $0 } + numbers.map { $0 }).map { MappingRow("\($0.key)", "\($0.value)") }, refuses: refuses, cuts: cuts)
 
     private static let refuses = [
         LimitRow(.nameLength, most: 1024, "names of events of more than 1024 characters"),
@@ -49,9 +49,9 @@ package struct Amplitude: Vendor {
         "context.device.type": "platform", "context.device.brand": "device_brand",
         "context.device.manufacturer": "device_manufacturer", "context.device.model": "device_model",
         "context.network.carrier": "carrier", "context.locale": "language", "context.location.country": "country",
-        "context.location.region": "region", "context.location.city": "city", "context.location.latitude": "location_lat",
-        "context.location.longitude": "location_lng", "context.library.name": "library",
+        "context.location.region": "region", "context.location.city": "city", "context.library.name": "library",
     ]
+    static let numbers: MemberTable = ["context.location.latitude": "location_lat", "context.location.longitude": "location_lng"]
 
     private enum API: String, SettingValue, CaseIterable { case http, batch }
 
@@ -60,15 +60,12 @@ package struct Amplitude: Vendor {
     private let shortest: Int
     private let groupType: String
     private let refusesLongTexts: Bool
-    private let members: [(name: StaticString, member: Member, isNumber: Bool)]
+    private let members, numbers: MemberMap
     private let context: (traits: Member, group: Member, session: Member)
-    private let own: (revenue: Member, rest: Member)
+    private let revenue: Member
 
     package init(_ setup: inout Setup) throws(SettingsFault) {
-        let key = try setup.secret("key")
-        guard key.utf8.allSatisfy({ $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) else {
-            throw SettingsFault("key is no API key")
-        }
+        let key = try setup.apiKey("key")
         let isEuropean = setup.settings.get("region") == "eu"
         api = setup.settings.get("api") ?? .http
         shortest = setup.settings.get("min_id_length") ?? 5
@@ -85,11 +82,10 @@ package struct Amplitude: Vendor {
         setup.credentialsRemedy = "correct key, or region"
         uploaded.takesCompression = false
         setup.probe(uploaded, body: "{\"api_key\":\"\(key)\",\"events\":[]}") { Amplitude.judge(probe: $0) }
-        var rows: [(name: StaticString, member: Member, isNumber: Bool)] = []
-        for (path, name) in Amplitude.members { rows.append((name, setup.member("\(path)"), "\(name)".hasPrefix("location_"))) }
-        members = rows
+        (members, numbers) = (setup.members(Amplitude.members), setup.members(Amplitude.numbers))
         context = (setup.member("context.traits"), setup.member("context.groupId"), setup.member("context.sessionId"))
-        own = (setup.member("properties.revenue"), setup.member("properties.switchyard_unmapped"))
+        revenue = setup.member("properties.revenue")
+        setup.reserve("switchyard_unmapped", in: "properties")
     }
 
     // MARK: - Events
@@ -106,7 +102,7 @@ package struct Amplitude: Vendor {
         }
         switch event.kind {
         case .track, .other:
-            guard let name = event.event ?? (event.kind == .other ? event.type : nil) else { return wire.refuse("the event has no name") }
+            guard let name = event.ownName else { return wire.refuse("the event has no name") }
             begin(event, nil, nil, &wire)
             wire.member("event_type", name)
         case .identify: begin(event, "$identify", nil, &wire)
@@ -117,15 +113,13 @@ package struct Amplitude: Vendor {
         case .page: view(event, of: "Page", &wire)
         case .screen: view(event, of: "Screen", &wire)
         }
-        for row in members {
-            guard let value = event[row.member], row.isNumber ? value.isNumber : value.isText && value.isIdentity else { continue }
-            wire.member(row.name, value)
-        }
+        wire.texts(members, of: event)
+        wire.members(numbers, of: event) { $0.isNumber }
         if let value = event[context.session], let session = value.event.integer {
             wire.member("session_id", number: session)
             wire.take(value)
         }
-        if let revenue = event[own.revenue], revenue.isNumber { wire.member("revenue", revenue) }
+        if let revenue = event[revenue], revenue.isNumber { wire.member("revenue", revenue) }
         if let group = event.groupId ?? event[context.group], group.isIdentity { groups(group, &wire) }
         people(event, &wire)
         wire.openObject("event_properties")
@@ -196,9 +190,8 @@ package struct Amplitude: Vendor {
         if event.event?.isLonger(than: 1024) ?? false || event.name?.isLonger(than: 1000) ?? false {
             return "the name of the event has more than 1024 characters, and Amplitude would cut it"
         }
-        if event[own.rest] != nil { return "properties has the member switchyard_unmapped, which the provider itself writes" }
         if event.whole.depth > 38 { return "the event has more than 38 objects and lists in one another" }
-        return refusesLongTexts && Amplitude.isLong(event.whole)
+        return refusesLongTexts && event.whole.contains { $0.isLonger(than: 1024) }
             ? "a text has more than 1024 characters, and Amplitude would cut it" : nil
     }
 
@@ -214,10 +207,6 @@ package struct Amplitude: Vendor {
             "anonymous", "anon", "nil", "none", "null", "n/a", "na", "undefined", "unknown", "[object object]", "true", "false", "0", "-1",
             "00000000-0000-0000-0000-000000000000", "{}", "[]", "nan",
         ], ignoringCase: true)
-
-    private static func isLong(_ value: Value) -> Bool {
-        value.isLonger(than: 1024) || value.members.contains { isLong($0.value) } || value.elements.contains { isLong($0) }
-    }
 
     // MARK: - Answers
 

@@ -191,7 +191,7 @@ package struct GA4: Vendor {
         case .alias: return refuse("the event is an alias, and Google has nothing that joins two users")
         case .track, .other: break
         }
-        guard let given = event.event ?? (event.kind == .other ? event.type : nil) else { return refuse("the event has no name") }
+        guard let given = event.ownName else { return refuse("the event has no name") }
         var name: [UInt8] = []
         guard GA4Name.append(given, to: &name) else { return refuse("the name of the event has characters that are not ASCII") }
         if name.count > 40 { return refuse("the name of the event has more than 40 characters") }

@@ -91,7 +91,7 @@ package struct Mixpanel: Vendor {
     private let refusesLongTexts: Bool
     private let maps: (members: MemberMap, traits: MemberMap, contextTraits: MemberMap, reserved: MemberMap)
     private let context: (ip: Member, traits: Member, group: Member)
-    private let own: (ip: Member, group: Member, rest: Member, operations: [Member])
+    private let own: (ip: Member, group: Member, operations: [Member])
 
     package init(_ setup: inout Setup) throws(SettingsFault) {
         token = try setup.secret("token")
@@ -137,9 +137,10 @@ package struct Mixpanel: Vendor {
         )
         context = (setup.member("context.ip"), setup.member("context.traits"), setup.member("context.groupId"))
         own = (
-            setup.member("properties.ip"), setup.member("properties.\(groupKey)"), setup.member("properties.switchyard_unmapped"),
+            setup.member("properties.ip"), setup.member("properties.\(groupKey)"),
             Mixpanel.operations.map { setup.member("properties.\($0.name)") }
         )
+        setup.reserve("switchyard_unmapped", in: "properties")
     }
 
     // MARK: - Events
@@ -154,7 +155,6 @@ package struct Mixpanel: Vendor {
         for id in [user, device, event.kind == .alias ? event.previousId : nil] {
             if let fault = id.flatMap(Mixpanel.fault) { return wire.refuse(fault) }
         }
-        if event[own.rest] != nil { return wire.refuse("properties has the member switchyard_unmapped, which the provider itself writes") }
         for object in [event.properties, event.traits, event[context.traits]] {
             if let object, let fault = fault(of: object, &wire) { return wire.refuse(fault) }
         }
@@ -194,7 +194,7 @@ package struct Mixpanel: Vendor {
     private func name(_ event: CanonicalEvent, _ person: Person, _ wire: inout WireEvents) -> String? {
         switch event.kind {
         case .track, .other:
-            guard let name = event.event ?? (event.kind == .other ? event.type : nil) else { return "the event has no name" }
+            guard let name = event.ownName else { return "the event has no name" }
             if name.isLonger(than: 255) { return "the name of the event has more than 255 characters, and Mixpanel would cut it" }
             wire.member("event", name)
         case .identify:

@@ -64,13 +64,9 @@ package struct PostHog: Vendor {
     /// Names that the properties of an event can have themselves. Then the event's own value stays.
     private let own:
         (ip: Member, noPlace: Member, noPerson: Member, set: Member, groups: Member, anonymous: Member, name: Member, screen: Member)
-    private let rest: Member
 
     package init(_ setup: inout Setup) throws(SettingsFault) {
-        let key = try setup.secret("key")
-        guard key.utf8.allSatisfy({ $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) else {
-            throw SettingsFault("key is no API key")
-        }
+        let key = try setup.apiKey("key")
         let base = "https://\(setup.settings.get("region") ?? "us").i.posthog.com"
         func endpoint(isHistorical: Bool) -> Endpoint {
             Endpoint(
@@ -103,20 +99,19 @@ package struct PostHog: Vendor {
             property("$ip"), property("$geoip_disable"), property("$process_person_profile"), property("$set"), property("$groups"),
             property("$anon_distinct_id"), property("name"), property("$screen_name")
         )
-        rest = property("switchyard_unmapped")
+        setup.reserve("switchyard_unmapped", in: "properties")
     }
 
     package func map(_ event: CanonicalEvent, to wire: inout WireEvents) {
         guard let id = event.userId ?? event.anonymousId else { return wire.refuse("the event has neither userId nor anonymousId") }
         if let fault = PostHog.fault(of: id) { return wire.refuse(fault) }
-        if event[rest] != nil { return wire.refuse("properties has the member switchyard_unmapped, which the provider itself writes") }
 
         wire.begin(event.age > historicalAge ? historical : live)
         wire.openObject()
         wire.member("uuid", uuidOf: event)
         switch event.kind {
         case .track, .other:
-            guard let name = event.event ?? (event.kind == .other ? event.type : nil) else { return wire.refuse("the event has no name") }
+            guard let name = event.ownName else { return wire.refuse("the event has no name") }
             if name.isLonger(than: 200) {
                 return wire.refuse("the name of the event has more than 200 characters, and PostHog would cut it")
             }

@@ -29,7 +29,7 @@ package struct Sentry: Vendor {
             MappingRow("userId, or else anonymousId", "user.id"),
             MappingRow("other properties", "extra", note: "byte for byte"),
             MappingRow("everything else", "extra.switchyard_unmapped", note: "in its own structure", isRest: true),
-        ] + (users + requests + oses + devices + apps + cultures).map { MappingRow($0.from, $0.to) }, refuses: refuses, cuts: cuts)
+        ] + rows, refuses: refuses, cuts: cuts)
 
     private static let refuses = [
         LimitRow(.kind, "every event that tells of no error: identify, alias, group, page, screen, and track without an exception"),
@@ -40,28 +40,23 @@ package struct Sentry: Vendor {
         LimitRow(.depth, most: 7, "extra of more than 7 levels or 256 KB, which Sentry shortens"),
     ]
 
-    // What Sentry has names of its own for. The first member of several that is a text is written.
-    private typealias Row = (from: String, name: StaticString, to: String)
-    private static let users: [Row] = [
-        ("traits.email", "email", "user.email"), ("context.traits.email", "email", "user.email"),
-        ("traits.username", "username", "user.username"), ("context.traits.username", "username", "user.username"),
-        ("traits.name", "name", "user.name"), ("context.traits.name", "name", "user.name"), ("context.ip", "ip_address", "user.ip_address"),
+    // What Sentry has names of its own for, if it is a text. Of several members for one name the first text is written.
+    private static let users: MemberTable = [
+        "traits.email": "email", "context.traits.email": "email", "traits.username": "username", "context.traits.username": "username",
+        "traits.name": "name", "context.traits.name": "name", "context.ip": "ip_address",
     ]
-    private static let requests: [Row] = [("context.page.url", "url", "request.url")]
-    private static let oses: [Row] = [
-        ("context.os.name", "name", "contexts.os.name"), ("context.os.version", "version", "contexts.os.version"),
+    private static let requests: MemberTable = ["context.page.url": "url"]
+    private static let contexts: KeyValuePairs<StaticString, MemberTable> = [
+        "os": ["context.os.name": "name", "context.os.version": "version"],
+        "device": [
+            "context.device.name": "name", "context.device.model": "model", "context.device.manufacturer": "manufacturer",
+        ],
+        "app": ["context.app.name": "app_name", "context.app.build": "app_build", "context.app.namespace": "app_identifier"],
+        "culture": ["context.locale": "locale", "context.timezone": "timezone"],
     ]
-    private static let devices: [Row] = [
-        ("context.device.name", "name", "contexts.device.name"), ("context.device.model", "model", "contexts.device.model"),
-        ("context.device.manufacturer", "manufacturer", "contexts.device.manufacturer"),
-    ]
-    private static let apps: [Row] = [
-        ("context.app.name", "app_name", "contexts.app.app_name"), ("context.app.build", "app_build", "contexts.app.app_build"),
-        ("context.app.namespace", "app_identifier", "contexts.app.app_identifier"),
-    ]
-    private static let cultures: [Row] = [
-        ("context.locale", "locale", "contexts.culture.locale"), ("context.timezone", "timezone", "contexts.culture.timezone"),
-    ]
+    private static let rows: [MappingRow] =
+        users.map { MappingRow("\($0)", "user.\($1)") } + requests.map { MappingRow("\($0)", "request.\($1)") }
+        + contexts.flatMap { context, table in table.map { MappingRow("\($0)", "contexts.\(context).\($1)") } }
 
     /// An error as an object, with the names that clients have for its parts.
     private struct Fields: Sendable {
@@ -78,7 +73,6 @@ package struct Sentry: Vendor {
             (values, stacktrace, module, mechanism) = (member("values"), member("stacktrace"), member("module"), member("mechanism"))
         }
     }
-    private typealias Texts = [(name: StaticString, members: [Member])]
 
     private let endpoint: Endpoint.ID
     private let takesAll: Bool
@@ -88,14 +82,14 @@ package struct Sentry: Vendor {
     private let error: (message: [Member], type: [Member], stacktrace: Member)
     private let own:
         (
-            level: Member, message: Member, platform: Member, fingerprint: Member, breadcrumbs: Member, tags: Member, rest: Member
+            level: Member, message: Member, platform: Member, fingerprint: Member, breadcrumbs: Member, tags: Member
         )
     private let ownTexts: [(name: StaticString, member: Member, most: Int)]
     private let environment: [Member]
     private let release: [Member]
     private let agent: Member
-    private let user, request: Texts
-    private let contexts: [(name: StaticString, texts: Texts)]
+    private let user, request: MemberMap
+    private let contexts: [(name: StaticString, members: MemberMap, named: [Member])]
 
     package init(_ setup: inout Setup) throws(SettingsFault) {
         let dsn = try DSN(setup.secret("dsn"))
@@ -123,18 +117,6 @@ package struct Sentry: Vendor {
             setup.settings.get("environment"), setup.settings.get("release"), setup.settings.get("platform") ?? "other"
         )
         func property(_ name: String) -> Member { setup.member("properties.\(name)") }
-        func texts(_ rows: [Row]) -> Texts {
-            var texts: Texts = []
-            for row in rows {
-                let member = setup.member(row.from)
-                if let last = texts.last, "\(last.name)" == "\(row.name)" {
-                    texts[texts.count - 1].members.append(member)
-                } else {
-                    texts.append((row.name, [member]))
-                }
-            }
-            return texts
-        }
         errors = [Fields("properties.exception", &setup), Fields("properties.error", &setup)]
         list = property("$exception_list")
         error = (
@@ -143,16 +125,17 @@ package struct Sentry: Vendor {
         )
         own = (
             property("level"), property("message"), property("platform"), property("fingerprint"), property("breadcrumbs"),
-            property("tags"), property("switchyard_unmapped")
+            property("tags")
         )
         ownTexts = [("logger", property("logger"), 64), ("transaction", property("transaction"), 200)]
         environment = [property("environment"), setup.member("context.environment")]
         release = [property("release"), setup.member("context.app.version")]
         agent = setup.member("context.userAgent")
-        (user, request) = (texts(Sentry.users), texts(Sentry.requests))
-        contexts = [
-            ("os", texts(Sentry.oses)), ("device", texts(Sentry.devices)), ("app", texts(Sentry.apps)), ("culture", texts(Sentry.cultures)),
-        ]
+        (user, request) = (setup.members(Sentry.users), setup.members(Sentry.requests))
+        contexts = Sentry.contexts.map { name, table in
+            (name, setup.members(table), table.map { setup.member("\($0.key)") })
+        }
+        setup.reserve("switchyard_unmapped", in: "properties")
     }
 
     // MARK: - Mapping
@@ -164,11 +147,10 @@ package struct Sentry: Vendor {
         guard hasError || takesAll || level == .error || level == .fatal else {
             return wire.refuse("the event tells of no error: it has no exception, and its level is neither error nor fatal")
         }
-        let name = event.event ?? (event.kind == .other ? event.type : nil)
-        guard hasError || name != nil || first([own.message], event) != nil else {
+        let name = event.ownName
+        guard hasError || name != nil || event.text(of: [own.message]) != nil else {
             return wire.refuse("the event has no exception, no message and no name")
         }
-        if event[own.rest] != nil { return wire.refuse("properties has the member switchyard_unmapped, which the provider itself writes") }
 
         wire.begin(endpoint)
         wire.openObject()
@@ -187,7 +169,7 @@ package struct Sentry: Vendor {
         }
         writeOwn(event, to: &wire)
         if hasError { writeError(event, to: &wire) }
-        if let text = first([own.message], event) ?? (hasError ? nil : name) {
+        if let text = event.text(of: [own.message]) ?? (hasError ? nil : name) {
             wire.openObject("logentry")
             wire.member("formatted", text)
             wire.closeObject()
@@ -195,7 +177,7 @@ package struct Sentry: Vendor {
         writeTags(event, name, to: &wire)
         wire.openObject("user")
         wire.member("id", text: event.userId ?? event.anonymousId)
-        write(user, event, to: &wire)
+        wire.texts(user, of: event)
         wire.closeObject()
         writeSurroundings(event, to: &wire)
         wire.openObject("extra")
@@ -216,10 +198,10 @@ package struct Sentry: Vendor {
         wire.closeObject()
         wire.closeObject()
         for (name, member, most) in ownTexts {
-            if let text = first([member], event), Sentry.isLine(text, most: most) { wire.member(name, text) }
+            if let text = event.text(of: [member]), Sentry.isLine(text, most: most) { wire.member(name, text) }
         }
-        write("environment", first(environment, event), most: 64, else: fallback.environment, to: &wire)
-        write("release", first(release, event), most: 200, else: fallback.release, to: &wire)
+        write("environment", event.text(of: environment), most: 64, else: fallback.environment, to: &wire)
+        write("release", event.text(of: release), most: 200, else: fallback.release, to: &wire)
         if let list = event[own.fingerprint], list.isList, list.elements.allSatisfy(\.isText) { wire.member("fingerprint", list) }
         if let crumbs = event[own.breadcrumbs], crumbs.isList || crumbs["values"]?.isList ?? false { wire.member("breadcrumbs", crumbs) }
     }
@@ -233,11 +215,11 @@ package struct Sentry: Vendor {
     }
 
     private func hasError(_ event: CanonicalEvent) -> Bool {
-        Sentry.isExceptionList(event[list]) || first(error.message, event) != nil
+        Sentry.isExceptionList(event[list]) || event.text(of: error.message) != nil
             || errors.contains { fields in
                 guard let whole = event[fields.whole] else { return false }
                 return whole.isText && whole.count > 2 || Sentry.isExceptionList(whole) || Sentry.isExceptionList(event[fields.values])
-                    || first(fields.type + fields.value, event) != nil
+                    || event.text(of: fields.type + fields.value) != nil
             }
     }
 
@@ -250,17 +232,17 @@ package struct Sentry: Vendor {
             for values in [whole, event[fields.values]] {
                 if let values, Sentry.isExceptionList(values) { return wire.member("values", values) }
             }
-            let value = whole.isText && whole.count > 2 ? whole : first(fields.value, event)
-            let type = first(fields.type, event)
+            let value = whole.isText && whole.count > 2 ? whole : event.text(of: fields.value)
+            let type = event.text(of: fields.type)
             guard type != nil || value != nil else { continue }
-            write(type: type ?? first(error.type, event), value, event[fields.stacktrace] ?? event[error.stacktrace], to: &wire) { wire in
-                wire.member("module", first([fields.module], event))
+            write(type: type ?? event.text(of: error.type), value, event[fields.stacktrace] ?? event[error.stacktrace], to: &wire) { wire in
+                wire.member("module", event.text(of: [fields.module]))
                 if let mechanism = event[fields.mechanism], mechanism.isObject { wire.member("mechanism", mechanism) }
             }
             return
         }
         if let values = event[list], Sentry.isExceptionList(values) { return wire.member("values", values) }
-        write(type: first(error.type, event), first(error.message, event), event[error.stacktrace], to: &wire) { _ in }
+        write(type: event.text(of: error.type), event.text(of: error.message), event[error.stacktrace], to: &wire) { _ in }
     }
 
     private func write(
@@ -299,35 +281,23 @@ package struct Sentry: Vendor {
 
     private func writeSurroundings(_ event: CanonicalEvent, to wire: inout WireEvents) {
         wire.openObject("request")
-        write(request, event, to: &wire)
-        if let agent = first([agent], event) {
+        wire.texts(request, of: event)
+        if let agent = event.text(of: [agent]) {
             wire.openObject("headers")
             wire.member("User-Agent", agent)
             wire.closeObject()
         }
         wire.closeObject()
         wire.openObject("contexts")
-        for (name, rows) in contexts where rows.contains(where: { first($0.members, event) != nil }) {
-            wire.openObject(name)
-            write(rows, event, to: &wire)
+        for context in contexts where event.text(of: context.named) != nil {
+            wire.openObject(context.name)
+            wire.texts(context.members, of: event)
             wire.closeObject()
         }
         wire.closeObject()
     }
 
-    private func write(_ texts: Texts, _ event: CanonicalEvent, to wire: inout WireEvents) {
-        for (name, members) in texts { wire.member(name, first(members, event)) }
-    }
-
     // MARK: - Values
-
-    /// Returns the first member that is a text and not empty.
-    private func first(_ members: [Member], _ event: CanonicalEvent) -> Value? {
-        for member in members {
-            if let value = event[member], value.isText, value.count > 2 { return value }
-        }
-        return nil
-    }
 
     /// True for a list in Sentry's own form. Sentry drops an exception without a type and a value.
     private static func isExceptionList(_ value: Value?) -> Bool {

@@ -106,12 +106,6 @@ struct AnswerTests {
         #expect(named.name == "retry" && named.after >= 7000 && named.after < 30_000)
     }
 
-    @Test("each fault of a server has its outcome", arguments: ServerFault.all)
-    func faults(fault: ServerFault) throws {
-        let ending = try fault.play(Amplitude.self, #""key":"am-test""#, [event(1)])
-        #expect(fault.outcomes.contains(ending.name), "\(fault): \(ending)")
-    }
-
     @Test("the address is the one of the region and the API")
     func addresses() throws {
         func address(_ settings: String) throws -> String {

@@ -70,12 +70,6 @@ struct AnswerTests {
         #expect(ending.name == "delivered" && ending.events == [1: "rejected 400"])
     }
 
-    @Test("each fault of a server has its outcome", arguments: ServerFault.all)
-    func faults(fault: ServerFault) throws {
-        let ending = try fault.play(GA4.self, web, [event])
-        #expect(fault.outcomes.contains(ending.name), "\(fault): \(ending)")
-    }
-
     @Test("the address is the region's, of a web stream or of an app")
     func addresses() throws {
         func address(_ settings: String) throws -> String {

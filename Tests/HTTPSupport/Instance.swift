@@ -15,6 +15,8 @@ public struct Ending: Equatable, Sendable, CustomStringConvertible {
 
     public static let kinds = ["delivered", "rejected", "retry", "unknown", "fault", "closed"]
     public var name: String { Ending.kinds[Int(kind)] }
+    /// The name of the outcome of one event of the batch: its own, or the one of the batch.
+    public func outcome(of event: Int) -> String { events[event].map { String($0.prefix { $0 != " " }) } ?? name }
     public var description: String { "\(name) \(code) after \(after): \(message) \(events.sorted { $0.key < $1.key })" }
 }
 

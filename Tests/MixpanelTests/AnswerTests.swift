@@ -120,12 +120,6 @@ struct AnswerTests {
         #expect(ending.name == "delivered" && ending.events == [0: "rejected 200"] && ending.messages[0]?.hasSuffix("profiles: no") == true)
     }
 
-    @Test("each fault of a server has its outcome", arguments: ServerFault.all)
-    func faults(fault: ServerFault) throws {
-        let ending = try fault.play(Mixpanel.self, #""token":"t0k3n""#, [event(1)])
-        #expect(fault.outcomes.contains(ending.name), "\(fault): \(ending)")
-    }
-
     @Test("the addresses are the region's, or others")
     func addresses() throws {
         func addresses(_ settings: String) throws -> [String] {

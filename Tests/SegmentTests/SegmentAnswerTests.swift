@@ -84,14 +84,6 @@ struct SegmentAnswerTests {
         #expect(ending.name == "retry" && ending.code == 429 && (6000...7000).contains(ending.after))
     }
 
-    @Test("each fault of a server has its outcome", arguments: ServerFault.all)
-    func faults(fault: ServerFault) throws {
-        let segment = try fault.play(Segment.self, key, [event])
-        #expect(fault.outcomes.contains(segment.name), "\(fault): \(segment)")
-        let rudderStack = try fault.play(RudderStack.self, key, [event])
-        #expect(fault.outcomes.contains(rudderStack.name), "\(fault): \(rudderStack)")
-    }
-
     @Test("the address is the region's, or the data plane's")
     func addresses() throws {
         func address<V: Vendor>(_ vendor: V.Type, _ settings: String) throws -> [String] {

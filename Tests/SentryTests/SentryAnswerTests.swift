@@ -85,12 +85,6 @@ struct SentryAnswerTests {
         #expect(exchange.deliver([event, event]).events == [0: "rejected 413", 1: "rejected 413"])
     }
 
-    @Test("each fault of a server has its outcome", arguments: ServerFault.all)
-    func faults(fault: ServerFault) throws {
-        let ending = try fault.play(Sentry.self, dsn, [event])
-        #expect(fault.outcomes.contains(ending.name), "\(fault): \(ending)")
-    }
-
     @Test("the address is the DSN's, or another one")
     func addresses() throws {
         func address(_ settings: String) throws -> [String] {

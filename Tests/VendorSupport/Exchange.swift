@@ -23,11 +23,14 @@ public final class Exchange: Sendable {
         try self.init(vendor, settings) { _, connection in connection.answer(status, body, headers: headers) }
     }
 
-    /// Makes an instance with long time limits, since under a sanitizer an answer can take very long.
-    public static func instance<V: Vendor>(_ vendor: V.Type, _ settings: String, url: String) throws -> Instance {
-        try Instance(
+    /// Makes an instance. By default its time limits are long, since under a sanitizer an answer can take very long.
+    public static func instance<V: Vendor>(
+        _ vendor: V.Type, _ settings: String, url: String, milliseconds: Int = 600_000
+    ) throws -> Instance {
+        let timeout = "{\"connect\":600000,\"total\":\(milliseconds)}"
+        return try Instance(
             of: export(VendorProvider<V>.self),
-            "{\"url\":\"\(url)\",\"timeout\":{\"connect\":600000,\"total\":600000}\(settings.isEmpty ? "" : ",")\(settings)}")
+            "{\"url\":\"\(url)\",\"timeout\":\(timeout)\(settings.isEmpty ? "" : ",")\(settings)}")
     }
 
     public func deliver(_ events: [String], arrivals: [Int64]? = nil) -> Ending { instance.deliver(events, arrivals: arrivals) }
@@ -41,6 +44,35 @@ public final class Exchange: Sendable {
         defer { exchange.close() }
         guard let answer = exchange.instance.probe() else { throw SettingsFault("the vendor cannot be asked") }
         return (answer, exchange.server.requests.first ?? Request(line: "none", headers: [:], body: []))
+    }
+
+    /// Delivers events as the router does, and returns the last outcome of each: it halves what is refused together, and sends again what
+    /// waits. It gives up after some deliveries.
+    public func settle(_ events: [String]) -> [String] {
+        var outcomes = events.map { _ in "" }
+        var batches = [Array(events.indices)]
+        for _ in 0..<40 {
+            guard let batch = batches.popLast() else { break }
+            let ending = deliver(batch.map { events[$0] })
+            var again: [Int] = []
+            var rest: [Int] = []
+            for (place, event) in batch.enumerated() {
+                outcomes[event] = ending.outcome(of: place)
+                if ending.events[place] == nil {
+                    rest.append(event)
+                } else if outcomes[event] == "retry" || outcomes[event] == "unknown" {
+                    again.append(event)
+                }
+            }
+            if ending.name == "rejected", rest.count > 1 {
+                batches += [Array(rest[..<(rest.count / 2)]), Array(rest[(rest.count / 2)...])]
+            } else if ending.name == "retry" || ending.name == "unknown" {
+                again += rest
+            }
+            // An event that always waits must not keep those behind it from being sent.
+            if !again.isEmpty { batches.insert(again.reversed(), at: 0) }
+        }
+        return outcomes
     }
 
     /// Ends the instance and the server.

@@ -7,6 +7,8 @@ public import VendorKit
 public struct Mapped {
     /// The bodies, each with the index of its endpoint.
     public let bodies: [(endpoint: Int, text: String)]
+    /// The bodies, for formats that are not text.
+    public let bytes: [[UInt8]]
     /// The reason for each event that is refused, by the index of the event.
     public let refused: [Int: String]
 
@@ -18,7 +20,8 @@ public struct Mapped {
         let mapper = try Mapper<V>(settings: Settings(json: settings), host: Host(log: { _, _ in }, closed: { _ in }), clock: clock)
         let requests = Batch.with(events, arrivals: arrivals) { mapper.requests($0.lines, arrivals: $0.arrivals) }
         guard let requests else { throw SettingsFault("there is no memory for the compression") }
-        bodies = (0..<requests.count).map { (requests.target(of: $0), String(decoding: requests.body($0), as: UTF8.self)) }
+        bytes = (0..<requests.count).map { Array(requests.body($0)) }
+        bodies = bytes.enumerated().map { (requests.target(of: $0), String(decoding: $1, as: UTF8.self)) }
         refused = Dictionary(requests.refused.map { ($0.event, $0.reason) }) { first, _ in first }
     }
 

@@ -81,6 +81,8 @@ public struct CanonicalEvent {
     public var type: Value? { text(Place.type) }
     /// The name of a track event.
     public var event: Value? { text(Place.event) }
+    /// The name of an event that is none of identify, alias, group, page and screen: `event`, or else a type of its sender's own.
+    public var ownName: Value? { event ?? (kind == .other ? type : nil) }
     /// The name of a page or a screen.
     public var name: Value? { text(Place.name) }
     public var messageId: Value? { identity(Place.messageId) }
@@ -96,6 +98,14 @@ public struct CanonicalEvent {
 
     /// The member that a vendor has named, whatever its type.
     public subscript(member: Member) -> Value? { value(Int(places[member.index])) }
+
+    /// Returns the first of these members that is a text and not empty.
+    public func text(of members: [Member]) -> Value? {
+        for member in members {
+            if let value = self[member], value.isText, value.isIdentity { return value }
+        }
+        return nil
+    }
 
     /// The number of members of an object that the reader noted: properties, traits, context and every object that a vendor has named.
     public func count(of object: Value) -> Int { object.slot == 0 ? 0 : Int(slots[object.slot].members) }

@@ -11,6 +11,7 @@ package final class Mapper<V: Vendor> {
     private let clock: Clock
     private let compressor: (any BodyCompressor)?
     private let secrets: Secrets
+    private let reserved: [(member: Member, fault: String)]
     private var reader: EventReader
     private var wire: WireEvents
     private var plain = ByteBuffer()
@@ -27,6 +28,7 @@ package final class Mapper<V: Vendor> {
         self.clock = clock
         endpoints = setup.endpoints
         secrets = Secrets(setup.secrets)
+        reserved = setup.reserved
         compressor = try compression.compressor()
         let shape = EventShape(setup.paths)
         reader = EventReader(shape)
@@ -86,7 +88,11 @@ package final class Mapper<V: Vendor> {
             wire.beginEvent(index)
             if let event = reader.event(index, arrival: arrivals[index], now: now) {
                 if event.kind != .other { wire.take(event.type) }
-                vendor.map(event, to: &wire)
+                if let own = reserved.first(where: { event[$0.member] != nil }) {
+                    wire.refuse(own.fault)
+                } else {
+                    vendor.map(event, to: &wire)
+                }
             } else {
                 wire.refuse("the event cannot be read: \(reader.fault)")
             }

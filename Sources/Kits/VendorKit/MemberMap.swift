@@ -19,13 +19,19 @@ public struct MemberMap: Sendable {
 }
 
 extension WireEvents {
-    /// Writes every member of the table that is present into the object that is open, as it is written in the event.
-    public mutating func members(_ map: MemberMap, of event: CanonicalEvent) {
+    /// Writes every member of the table that is present into the object that is open, as it is written in the event. A value that `isFit`
+    /// does not take counts as absent.
+    public mutating func members(_ map: MemberMap, of event: CanonicalEvent, where isFit: (Value) -> Bool = { _ in true }) {
         var last = -1
         for row in map.rows where row.first != last {
-            guard let value = event[row.member], !isTaken(value.slot), row.own.flatMap({ event[$0] }) == nil else { continue }
+            guard let value = event[row.member], !isTaken(value.slot), isFit(value), row.own.flatMap({ event[$0] }) == nil else { continue }
             member(row.name, value)
             last = row.first
         }
+    }
+
+    /// Writes every member of the table that is a text and not empty.
+    public mutating func texts(_ map: MemberMap, of event: CanonicalEvent) {
+        members(map, of: event) { $0.isText && $0.isIdentity }
     }
 }

@@ -22,6 +22,8 @@ public struct Setup {
     private(set) var paths: [Path] = []
     private(set) var secrets: [String] = []
     private var declaredProbe: VendorProbe?
+    /// The members that only the vendor itself writes, and why an event with one of them is refused.
+    private(set) var reserved: [(member: Member, fault: String)] = []
     /// The setting `url`.
     private let url: String?
 
@@ -39,6 +41,15 @@ public struct Setup {
         }
         secrets.append(value)
         return value
+    }
+
+    /// Returns a secret that becomes a part of a body of JSON as it is.
+    public mutating func apiKey(_ name: String) throws(SettingsFault) -> String {
+        let key = try secret(name)
+        guard key.utf8.allSatisfy({ $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) else {
+            throw SettingsFault("\(name) is no API key")
+        }
+        return key
     }
 
     /// Returns a duration of the settings in nanoseconds, or nil if it is not set.
@@ -98,6 +109,11 @@ public struct Setup {
     /// Names a member that `map` reads, such as "context.ip". A path that is not one is a mistake in the vendor's code.
     public mutating func member(_ path: String) -> Member {
         Member(index: add(Setup.path(path)))
+    }
+
+    /// Keeps the name of a member for what the vendor writes there, such as switchyard_unmapped. An event that has it is refused.
+    public mutating func reserve(_ name: String, in object: String) {
+        reserved.append((member("\(object).\(name)"), "\(object) has the member \(name), which the provider itself writes"))
     }
 
     /// Names the members of a table. If `object` is given, it is the path of an object of the event that is copied as a whole: a name that

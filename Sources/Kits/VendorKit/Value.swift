@@ -108,6 +108,14 @@ public struct Value: @unchecked Sendable {
         return nil
     }
 
+    /// Returns true if this holds for the value, or for any value in it. It recurses, so the depth must be known to be small.
+    public func contains(_ isFound: (Value) -> Bool) -> Bool {
+        if isFound(self) { return true }
+        for (_, member) in members { if member.contains(isFound) { return true } }
+        for element in elements { if element.contains(isFound) { return true } }
+        return false
+    }
+
     /// The number of objects and lists in one another: 0 for a text or a number, 1 for an object of these.
     public var depth: Int {
         var (depth, most) = (0, 0)

@@ -90,6 +90,8 @@ enum VendorRules {
             let (endpoint, address) = place
             var headers = [Header("User-Agent", "switchyard/\(about.version)"), Header("Accept", "*/*")]
             if !endpoint.contentType.isEmpty { headers.append(Header("Content-Type", endpoint.contentType)) }
+            // A header that the vendor or the user sets takes the place of the kit's.
+            headers.removeAll { own in endpoint.headers.contains { $0.isNamed(own.name) } }
             // The body of a probe, which is the last one, is never compressed.
             if common.compression != .none, endpoint.takesCompression, index < setup.endpoints.count {
                 headers.append(Header("Content-Encoding", common.compression.rawValue))

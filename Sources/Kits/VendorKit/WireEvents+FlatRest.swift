@@ -16,6 +16,14 @@ extension WireEvents {
         closeObject()
     }
 
+    /// Writes everything that has not been written of one object in the same way, as members of the object that is open.
+    public mutating func spliceFlatRest(of object: Value?, in event: CanonicalEvent) {
+        guard let object, object.isObject, object.slot != 0, hasRest(object.slot, event) else { return }
+        var path: [Value] = []
+        flatten(object, slot: object.slot, at: &path, of: event)
+        take(object)
+    }
+
     /// Writes what is left of an object. `slot` is nil for an object that the reader has not noted.
     private mutating func flatten(_ object: Value, slot: Int?, at path: inout [Value], of event: CanonicalEvent) {
         nextMember: for (key, value) in object.members {

@@ -18,6 +18,28 @@ extension WireEvents {
         take(object)
     }
 
+    /// Calls `use` with one object of everything that has not been written of an object, for formats that are not JSON. It is not called if
+    /// nothing is left. The object is valid only during the call.
+    public mutating func withRest(of object: Value?, in event: CanonicalEvent, _ use: (inout WireEvents, Value) -> Void) {
+        guard let object, object.isObject, object.slot != 0, hasRest(object.slot, event) else { return }
+        if isUntouched(object.slot, event) {
+            take(object)
+            return use(&self, object)
+        }
+        let (begin, neededComma) = (buffer.count, needsComma)
+        writeRest(object.slot, event)
+        take(object)
+        scratch.removeAll()
+        scratch.append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer.bytes[begin...]))
+        buffer.truncate(to: begin)
+        needsComma = neededComma
+        // Whoever reads a value may read beyond its end.
+        let count = scratch.count
+        scratch.reserve(Block.padding)
+        (scratch.base + count).update(repeating: UInt8(ascii: "\n"), count: Block.padding)
+        use(&self, Value(Bytes(scratch.base), count: count))
+    }
+
     /// True if anything in the event has not been written.
     public func hasRest(of event: CanonicalEvent) -> Bool { hasRest(PathTrie.root, event) }
 

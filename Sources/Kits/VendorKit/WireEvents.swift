@@ -28,7 +28,9 @@ public struct WireEvents: ~Copyable {
     let shape: EventShape
     private let endpoints: [Endpoint]
     private let taken: UnsafeMutablePointer<Bool>
-    private var needsComma = false
+    var needsComma = false
+    /// What `withRest` has collected.
+    var scratch = ByteBuffer()
     private var current = WireEvent(endpoint: 0, event: 0, group: 0, start: 0, end: 0)
     /// Where the buffer and the list ended before the event that is being mapped.
     private var before = (bytes: 0, events: 0, losses: 0)
