@@ -92,7 +92,9 @@ package struct Amplitude: Vendor {
 
     package func map(_ event: CanonicalEvent, to wire: inout WireEvents) {
         if let fault = fault(of: event) { return wire.refuse(fault) }
-        if wire.isPreview, Amplitude.isLong(event.whole) { wire.loses("a text has more than 1024 characters, and Amplitude cuts it") }
+        if wire.isPreview, event.whole.contains({ $0.isLonger(than: 1024) }) {
+            wire.loses("a text has more than 1024 characters, and Amplitude cuts it")
+        }
         if event.kind == .group, let group = event.groupId, let traits = event.traits {
             begin(event, "$groupidentify", "-group", &wire)
             groups(group, &wire)

@@ -1,6 +1,5 @@
 // Checks the two optional entries of a module that deliver nothing: the preview and the probe.
 
-import Foundation
 import Plans
 import Platform
 import PluginHost

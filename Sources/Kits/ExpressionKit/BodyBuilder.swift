@@ -155,8 +155,10 @@ public final class BodyBuilder {
         var method = rules.method
         if let expression = self.method {
             let value = try value(expression, of: event, around, setting: "method.each")
-            guard case .string(let text) = value, let known = Target.Method(rawValue: text.string) else {
-                throw Refusal(reason: "method.each gives none of \(Target.Method.allCases.map(\.rawValue).joined(separator: ", "))")
+            guard case .string(let text) = value, let known = Target.Method(rawValue: text.string),
+                Target.Method.ofEvents.contains(known)
+            else {
+                throw Refusal(reason: "method.each gives none of \(Target.Method.ofEvents.map(\.rawValue).joined(separator: ", "))")
             }
             method = known
         }

@@ -33,7 +33,7 @@ public struct BodyRules: Sendable {
     public static let methodSchema = Schema.either(
         "the method of the requests, or an object with an expression that gives it",
         [
-            .choice("", of: Target.Method.allCases.map(\.rawValue), default: "POST"),
+            .choice("", of: Target.Method.ofEvents.map(\.rawValue), default: "POST"),
             .object("", ["each": .expression("the method for an event, in CEL on the event").required]),
         ])
     public static let pathSchema = Schema.expression(
