@@ -19,6 +19,7 @@ TWO_WAYS = "one path can be written in two ways"
 PARSER = "a JSON parser keeps only the last of two equal keys"
 NEEDS = "check reports with a better message that one key needs another one"
 ADDRESS = "a schema cannot parse addresses"
+EXPRESSIONS = "a schema cannot know which variables an expression has"
 OUTSIDE = "the value of a placeholder is not in the file"
 
 # The broken files that the schema accepts, each with the reason.
@@ -67,6 +68,8 @@ EXCEPTIONS = {
     "several placeholders": OUTSIDE,
     "a placeholder behind an escape": OUTSIDE,
     "a secret for a provider's name": NAMES,
+    "the source of an event at the hand-over, where it is not known": EXPRESSIONS,
+    "a ledger with a key under which a provider hashes": NAMES,
     "purposes and levels from outside are not offered": NAMES,
     "levels from outside are not offered": NAMES,
 }
