@@ -67,6 +67,13 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
     .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
+/// Tests of several adapters. Every adapter defines the symbol that a module exports, and the linker uses the first one.
+func adapterTests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, swiftSettings: strict,
+        linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "muldefs"])])
+}
+
 /// An adapter is a folder under Plugins/ and becomes lib<Name>.so beside the executable.
 func adapter(
     _ name: String, on kit: Target.Dependency = "PluginKit", _ dependencies: [Target.Dependency] = [], hasCases: Bool = true
@@ -367,12 +374,7 @@ let package = Package(
             "PluginHostTests",
             ["PluginHost", "Delivery", "Queueing", "TestSupport", "Admission", "Plans", "Document", "Events", "Platform"],
             exclude: ["Modules"]),
-        // Every adapter defines the symbol that a module exports. In the tests, which link several adapters, the linker uses the first one.
-        .testTarget(
-            name: "AdapterTests",
-            dependencies: ["Console", "Exec", "File", "NoOp", "PluginKit", "TestSupport", "Events"],
-            swiftSettings: strict,
-            linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "muldefs"])]),
+        adapterTests("AdapterTests", ["Console", "Exec", "File", "NoOp", "PluginKit", "TestSupport", "Events"]),
         // This is a program, so that the author of any adapter can check a built module with the contract.
         .executableTarget(
             name: "switchyard-contract",
@@ -398,8 +400,8 @@ let package = Package(
         tests("PostHogTests", ["PostHog"] + vendorTests),
         tests("SentryTests", ["Sentry"] + vendorTests),
         tests("SegmentTests", ["Segment", "RudderStack"] + vendorTests),
-        // What every vendor must do, with each of them. The linker keeps one of the symbols that the modules export.
-        tests("VendorTests", vendors + vendorTests),
+        // What every vendor must do, with each of them.
+        adapterTests("VendorTests", vendors + vendorTests),
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
             "GenerationsTests",
@@ -476,6 +478,11 @@ case "benchmarks":
 default: break
 }
 package.cxxLanguageStandard = .cxx17
+
+// SWITCHYARD_TESTS=LedgerTests,RouterTests keeps only these test targets, so that a change is compiled and tested sooner.
+if let wanted = Context.environment["SWITCHYARD_TESTS"]?.split(separator: ",").map(String.init) {
+    package.targets.removeAll { $0.type == .test && !wanted.contains($0.name) }
+}
 
 // `make check` sets this variable, so that warnings fail the build.
 if !isDependency, Context.environment["SWITCHYARD_WARNINGS"] == "errors" {
