@@ -101,7 +101,7 @@ agree: ## Compare explain with the router on EVENTS=1000000 random events of ran
 	swift build --build-tests; \
 	AGREE_EVENTS=$(EVENTS) AGREE_SEED=$(SEED) swift test --skip-build --filter FindingTests
 
-tsan: ## Run every test under the thread sanitizer
+tsan: ## Run the tests of everything that uses threads under the thread sanitizer
 	@Scripts/packages.sh build test
 	@$(toolchain); Scripts/sanitize.sh thread
 
