@@ -51,6 +51,7 @@ extension HTTPListener {
 
     /// Handles the head of a request. Returns false if the connection must end.
     private func begin(_ exchange: Exchange, peer: Peer, method: String, version: String) -> Bool {
+        exchange.peer = peer
         exchange.start = clock.now()
         exchange.arrival = clock.wall()
         // This comes before the request is counted, so that the deadlines of the body hold for every request that is counted.
@@ -142,8 +143,9 @@ extension HTTPListener {
             exchange.reply = exchange.service?.answer(exchange.request, refused: refusal) ?? refusal.plainReply
         }
         if let reply = exchange.reply { return send(reply, exchange: exchange, peer: peer, closing: closing) }
-        // No deadline applies while the router works and the client waits.
+        // No deadline of the client applies while the router works and the client waits.
         watch.set(peer, nil)
+        exchange.deadline = clock.now() + plan.limits.answerWithin
         state.withLock { state in
             assert(state.waiting[ObjectIdentifier(exchange)] == nil, "a request waits twice for its answer")
             state.waiting[ObjectIdentifier(exchange)] = exchange
