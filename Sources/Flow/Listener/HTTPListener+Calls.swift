@@ -110,6 +110,8 @@ extension HTTPListener {
             return
         default: throw .wrongMethod(allowed: methods)
         }
+        // A browser sends text/plain to any address without a question, so every page could write to a router on the same machine.
+        if plan.keys.isEmpty, plan.listen.isLocal, let origin = request.header("origin"), !origins.allows(origin) { throw .otherOrigin }
         if let key = service.key(of: request) {
             exchange.key = try keys.judge(key, dialect: service.name)
         } else if !service.hasKeyInBody {
