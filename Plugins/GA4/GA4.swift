@@ -34,21 +34,28 @@ package struct GA4: Vendor {
             MappingRow("context.consent.google.ad_user_data, .ad_personalization", "consent"),
             MappingRow("context.ip, context.userAgent", "ip_override, user_agent"),
             MappingRow("other members of the context, and outside the shape", "not sent"),
-        ] + context.map { MappingRow("\($0)", "\($1)") }, refuses: refuses, cuts: cuts)
+        ] + context.rows(), refuses: refuses,
+        cuts: [LimitRow(.valueLength, most: 100, "values of more than 100 characters, 36 of a user property, if long_values is cut")])
 
-    private static let refuses = [
-        LimitRow(.nameLength, most: 40, "names of events of more than 40 characters, and names outside ASCII"),
+    private static let refuses: [LimitRow] = [
+        .longNames(40), LimitRow(.other, "names of events that are not ASCII, or do not begin with a letter"),
         LimitRow(.reservedName, "names of events that Google reserves, such as session_start, error or user_engagement"),
-        LimitRow(.propertyCount, most: 25, "more than 25 parameters, or 25 user properties (100 with analytics_360)"),
-        LimitRow(.propertyName, most: 40, "names of parameters of more than 40 characters, and of user properties of more than 24"),
-        LimitRow(.valueLength, most: 100, "values of more than 100 characters, 36 of a user property (unless long_values is cut)"),
+        LimitRow(.reservedName, "names of parameters and user properties that Google reserves, such as ga_session_id and user_id"),
+        LimitRow(.propertyCount, most: 25, "more than 25 parameters (100 with analytics_360)"),
+        LimitRow(.propertyCount, most: 25, "more than 25 user properties"),
+        LimitRow(.propertyName, most: 40, "names of parameters of more than 40 characters"),
+        LimitRow(.propertyName, most: 24, "names of user properties of more than 24 characters"),
+        LimitRow(.propertyName, "names of parameters that are not ASCII, do not begin with a letter, or come twice"),
+        LimitRow(.valueLength, most: 100, "values of more than 100 characters (unless long_values is cut; 500 with analytics_360)"),
+        LimitRow(.valueLength, most: 36, "values of user properties of more than 36 characters (unless long_values is cut)"),
         LimitRow(.age, most: 72 * 3600, "events that are older than 72 hours when they are delivered"),
-        LimitRow(.kind, "alias; screen in a web stream; events without an id of the client"),
-        LimitRow(.id, most: 256, "a userId of more than 256 characters"),
+        .alias, .trackWithoutName, .groupWithoutID, LimitRow(.kind, "screen in a web stream"),
+        LimitRow(.id, "events without an id of the client"), LimitRow(.id, most: 256, "a userId of more than 256 characters"),
         LimitRow(.depth, most: 1, "lists of lists or objects; objects become parameters with joined names"),
-        LimitRow(.size, most: 129_999, "events that need a body of more than 129,999 bytes"),
+        LimitRow(.other, most: 200, "more than 200 items"), LimitRow(.other, most: 10, "more than 10 parameters of one's own in an item"),
+        LimitRow(.other, "signals of context.consent.google that are neither granted nor denied"),
+        LimitRow(.other, "properties and traits that are no objects"), .body(129_999),
     ]
-    private static let cuts = [LimitRow(.valueLength, most: 100, "values of more than 100 characters, if long_values is cut")]
 
     /// The members of the context that become parameters as long as there is room.
     static let context: MemberTable = [

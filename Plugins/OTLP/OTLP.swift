@@ -31,8 +31,13 @@ package struct OTLP: Vendor {
             MappingRow("context.otlp.resource.attributes", "resource.attributes"),
             MappingRow("properties", "attributes", note: "each under its own name"),
             MappingRow("everything else", "attributes.switchyard_unmapped", note: "in its own structure"),
-        ] + services.map { MappingRow("\($0)", "resource.attributes.\($1)") }
-            + attributes.map { MappingRow("\($0)", "attributes.\($1)") })
+        ] + services.rows(in: "resource.attributes.") + attributes.rows(in: "attributes."),
+        refuses: [.body(20 << 20), .unmapped],
+        cuts: [
+            LimitRow(
+                .depth, most: MessageWriter.deepest,
+                "more than \(MessageWriter.deepest) objects and lists in one another, which become the text of their JSON")
+        ])
 
     /// What describes the service, and becomes a part of the resource.
     static let services: MemberTable = [
@@ -178,29 +183,20 @@ package struct OTLP: Vendor {
 
     private func writeSeverity(of event: CanonicalEvent, to wire: inout WireEvents) {
         let own = event.text(of: [severity.text])
-        let level = own ?? severity.levels.lazy.compactMap { event[$0] }.first { OTLP.severity(of: $0) != nil }
+        let level = own ?? severity.levels.lazy.compactMap { event[$0] }.first { LoggerLevel($0) != nil }
         if let value = event[severity.number], let number = value.event.integer, (1...24).contains(number) {
             writer.varint(.severityNumber, number, to: &wire)
             wire.take(value)
             // A level elsewhere in the event may say something else than the number.
             if let own { writer.text(.severityText, own, to: &wire) }
         } else if let level {
-            if let number = OTLP.severity(of: level) { writer.varint(.severityNumber, number, to: &wire) }
+            if let level = LoggerLevel(level) { writer.varint(.severityNumber, OTLP.number(of: level), to: &wire) }
             writer.text(.severityText, level, to: &wire)
         }
     }
 
-    /// The names that loggers have for the numbers of OpenTelemetry.
-    private static let severities: [(names: TextSet, number: Int)] = [
-        (TextSet(["trace", "verbose"], ignoringCase: true), 1), (TextSet(["debug"], ignoringCase: true), 5),
-        (TextSet(["info", "information", "notice", "log"], ignoringCase: true), 9),
-        (TextSet(["warn", "warning"], ignoringCase: true), 13), (TextSet(["error", "err", "severe"], ignoringCase: true), 17),
-        (TextSet(["fatal", "critical", "emergency", "alert", "panic"], ignoringCase: true), 21),
-    ]
-
-    private static func severity(of level: Value) -> Int? {
-        level.isText ? severities.first { $0.names.contains(level) }?.number : nil
-    }
+    /// OpenTelemetry has four numbers for each level. This is the first one.
+    private static func number(of level: LoggerLevel) -> Int { 1 + 4 * level.rawValue }
 
     /// Writes the name of the event and the body. A name that is the body too counts as written only once.
     private func writeNames(of event: CanonicalEvent, to wire: inout WireEvents) {

@@ -116,9 +116,9 @@ public struct Setup {
         reserved.append((member("\(object).\(name)"), "\(object) has the member \(name), which the provider itself writes"))
     }
 
-    /// Names the members of a table. If `object` is given, it is the path of an object of the event that is copied as a whole: a name that
-    /// it has already is not written again, and the member is left to `rest`.
-    public mutating func members(_ table: MemberTable, into object: String? = nil) -> MemberMap {
+    /// Names the members of a table, whose paths begin at `base`, such as "traits.". If `object` is given, it is the path of an object of the
+    /// event that is copied as a whole: a name that it has already is not written again, and the member is left to `rest`.
+    public mutating func members(_ table: MemberTable, at base: String = "", into object: String? = nil) -> MemberMap {
         let container = object.map(Setup.path)?.keys ?? []
         var names: [String] = []
         let rows = table.map { path, name in
@@ -126,7 +126,7 @@ public struct Setup {
             let first = names.firstIndex(of: text) ?? names.count
             names.append(text)
             let own: Member? = object == nil ? nil : Member(index: add(Path(keys: container + [text])))
-            return MemberMap.Row(member: member("\(path)"), name: name, own: own, first: first)
+            return MemberMap.Row(member: member("\(base)\(path)"), name: name, own: own, first: first)
         }
         return MemberMap(rows: rows)
     }
