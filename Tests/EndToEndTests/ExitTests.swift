@@ -190,7 +190,7 @@ struct ConnectionTests {
         #expect(all.code == 78 && all.errors == "" && !all.text.contains("s3cret"), "\(all.errors)")
         let starts = [
             "good: ok: PostHog knows the key in this region", "bad: refused: http://127.0.0.1:",
-            "google: cannot be checked: Google's validation",
+            "google: cannot be checked: Google takes the shape of a sample",
             "gone: no answer: cannot reach http://127.0.0.1:", "local: cannot be checked: the module noop has no destination",
             "own: cannot be checked: the module posthog runs in a process of its own",
         ]
