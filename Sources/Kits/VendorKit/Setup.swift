@@ -24,6 +24,7 @@ public struct Setup {
     public var credentialsRemedy = "correct the credentials"
 
     private(set) var endpoints: [Endpoint] = []
+    private(set) var erasureEndpoints: [Endpoint] = []
     private(set) var paths: [Path] = []
     private(set) var secrets: [String] = []
     private var declaredProbe: VendorProbe?
@@ -31,11 +32,14 @@ public struct Setup {
     private(set) var reserved: [(member: Member, fault: String)] = []
     /// The setting `url`.
     private let url: String?
+    /// The setting `erase_url`.
+    private let eraseURL: String?
 
     init(_ settings: Settings, _ host: Host) {
         self.settings = settings
         self.host = host
         url = settings.get("url")
+        eraseURL = settings.get("erase_url")
     }
 
     /// Returns a setting that is a secret. It is never shown, even if the vendor's server repeats it.
@@ -73,7 +77,22 @@ public struct Setup {
         return Endpoint.ID(index: endpoints.count - 1)
     }
 
-    private func placed(_ endpoint: Endpoint) -> Endpoint {
+    /// Declares where requests of erasures go. It is the address of the setting `erase_url`, or else of `url`: what is sent elsewhere than to
+    /// the vendor is never erased there.
+    public mutating func erasureEndpoint(
+        _ base: String, path: String, method: Target.Method = .post, contentType: String = "application/json", headers: [Header] = []
+    ) -> ErasureEndpoint.ID {
+        var endpoint = Endpoint(base, path: path, envelope: Envelope(), limits: .init())
+        endpoint.method = method
+        endpoint.contentType = contentType
+        endpoint.headers = headers
+        erasureEndpoints.append(Self.placed(endpoint, at: eraseURL ?? url))
+        return ErasureEndpoint.ID(index: erasureEndpoints.count - 1)
+    }
+
+    private func placed(_ endpoint: Endpoint) -> Endpoint { Self.placed(endpoint, at: url) }
+
+    private static func placed(_ endpoint: Endpoint, at url: String?) -> Endpoint {
         guard let url else { return endpoint }
         var endpoint = endpoint
         endpoint.base = url

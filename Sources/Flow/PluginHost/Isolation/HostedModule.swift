@@ -1,6 +1,7 @@
 // The process of an isolated module. It loads the module as the router would, and executes the frames that the router sends.
 // It ends when the router is gone, whatever the module is doing. The router passes it no descriptors but the standard ones and the socket.
 
+internal import Delivery
 internal import Glibc
 internal import Plans
 internal import Platform
@@ -28,15 +29,28 @@ public enum HostedModule {
             return 64
         }
         instance.onClosed { answer in tell(channel, .gone(answer.message)) }
-        // The module runs on this thread, so another thread waits for the end of the router.
-        Thread.start("router") {
-            channel.waitForEnd()
-            _exit(0)
-        }.detach()
+        // The module takes deliveries on this thread. Another one receives, so that an erasure begins during a delivery that does not return,
+        // and so that the end of the router is noticed. The router limits the batches under way, so it also limits this list.
+        let frames = Monitor<[Frame.ToModule]>([])
+        Thread.start("router") { receive(from: channel, instance, into: frames) }.detach()
+        while true {
+            let frame = frames.waitUntilReady { frames in frames.isEmpty ? .notBefore(nil) : .ready(frames.removeFirst()) }
+            perform(frame, instance: instance, channel: channel)
+        }
+    }
+
+    private static func receive(from channel: Channel, _ instance: ModuleInstance, into frames: Monitor<[Frame.ToModule]>) -> Never {
         while true {
             do throws(FrameFault) {
-                guard let frame = try channel.receive(most: Frame.mostToModule) else { _exit(0) }
-                perform(try Frame.ToModule(frame.kind, frame.payload), instance: instance, channel: channel)
+                guard let received = try channel.receive(most: Frame.mostToModule) else { _exit(0) }
+                let frame = try Frame.ToModule(received.kind, received.payload)
+                if case .erase(let token, let request) = frame {
+                    // An erasure may take long, and what is received next does not wait for it.
+                    Thread.start("erase") { instance.erase(request) { tell(channel, .erased(token: token, $0)) } }.detach()
+                    continue
+                }
+                frames.withLock { $0.append(frame) }
+                frames.wake()
             } catch {
                 complain("the router sent \(error.what)")
                 _exit(70)
@@ -61,7 +75,8 @@ public enum HostedModule {
 
     private static func perform(_ frame: Frame.ToModule, instance: ModuleInstance, channel: Channel) {
         switch frame {
-        case .hello: break
+        // An erasure begins where it is received.
+        case .hello, .erase: break
         case .deliver(let token, let attempt, let batch):
             instance.deliver(lent: batch, attempt: attempt) { tell(channel, .ended(token: token, $0)) }
         case .flush(let token): instance.flush { tell(channel, .ended(token: token, BatchOutcome($0))) }

@@ -154,12 +154,11 @@ extension IsolatedInstance {
             guard isInTurn else { throw outOfTurn }
             return false
         case .ended(let token, let outcome):
-            let pending: Pending? = state.withLock { state in
-                let pending = state.pending.removeValue(forKey: token)
-                if pending != nil { state.ends = 0 }
-                return pending
-            }
-            pending?.done(outcome)
+            guard let pending = answered(token, isErasure: false) else { throw outOfTurn }
+            pending.done(outcome)
+        case .erased(let token, let answer):
+            guard let pending = answered(token, isErasure: true) else { throw outOfTurn }
+            pending.erased?(answer)
         case .log(let level, let line): gate.say(level) { line }
         case .gone(let why):
             let handler: (@Sendable (Answer) -> Void)? = state.withLock { state in
@@ -171,6 +170,16 @@ extension IsolatedInstance {
         case .closed: guard state.withLock({ $0.isClosing }) else { throw outOfTurn }
         }
         return true
+    }
+
+    /// Takes what the process has answered. It returns nil if the answer is not one for it.
+    private func answered(_ token: UInt64, isErasure: Bool) -> Pending? {
+        state.withLock { state in
+            guard let pending = state.pending[token], (pending.erased != nil) == isErasure else { return nil }
+            state.pending[token] = nil
+            state.ends = 0
+            return pending
+        }
     }
 
     /// Ends the deliveries that the process held as unknown. After a pause, a new process may be started.
