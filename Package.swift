@@ -58,7 +58,7 @@ func library(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
 let findsRuntime: [LinkerSetting] =
     isDependency ? [] : [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]
 
-let vendors: [Target.Dependency] = ["Amplitude", "GA4", "Mixpanel", "OTLP", "PostHog", "RudderStack", "Segment", "Sentry"]
+let vendors: [Target.Dependency] = ["Amplitude", "Braze", "GA4", "Mixpanel", "OTLP", "PostHog", "RudderStack", "Segment", "Sentry"]
 
 /// What the tests of a vendor need besides the vendor.
 let vendorTests: [Target.Dependency] = ["VendorKit", "VendorSupport", "HTTPSupport", "HTTPKit", "PluginKit"]
@@ -96,6 +96,7 @@ let package = Package(
     products: [
         .executable(name: "switchyard", targets: ["switchyard"]),
         adapterProduct("Amplitude"),
+        adapterProduct("Braze"),
         adapterProduct("Console"),
         adapterProduct("Exec"),
         adapterProduct("File"),
@@ -394,6 +395,7 @@ let package = Package(
             path: "Tests/VendorSupport", swiftSettings: strict),
         tests("VendorKitTests", ["VendorKit", "VendorSupport", "HTTPSupport", "PluginKit", "Seeded"]),
         tests("AmplitudeTests", ["Amplitude"] + vendorTests),
+        tests("BrazeTests", ["Braze"] + vendorTests),
         tests("MixpanelTests", ["Mixpanel"] + vendorTests),
         tests("GA4Tests", ["GA4"] + vendorTests),
         tests("OTLPTests", ["OTLP"] + vendorTests),
@@ -423,6 +425,7 @@ let package = Package(
             adapter("HTTP", ["ExpressionKit", "HTTPKit"]),
             adapter("NoOp", hasCases: false),
             vendor("Amplitude"),
+            vendor("Braze"),
             vendor("Mixpanel"),
             vendor("GA4"),
             vendor("OTLP"),

@@ -19,7 +19,7 @@ package struct PostHog: Vendor {
         delivery: .init(batchEvents: 1000, batchBytes: "4MB", ordered: false),
         mapping: [
             MappingRow("event; of page $pageview, screen $screen, identify $identify, group $groupidentify, alias $create_alias", "event"),
-            MappingRow("messageId", "uuid", note: "if it is no UUID, one is derived from it (version 5)"),
+            MappingRow("messageId", "uuid", note: "if it is no UUID, one is derived from it (version 5), and it is message_id too"),
             MappingRow("userId, or else anonymousId", "distinct_id", note: "illegal ids are refused"),
             MappingRow("timestamp, or else the arrival", "timestamp"),
             MappingRow("properties", "properties", note: "byte for byte, with $set, $set_once and $groups"),
@@ -29,16 +29,16 @@ package struct PostHog: Vendor {
             MappingRow("groupId, context.groupId", "$group_key of group, else $groups"),
             MappingRow("name", "$screen_name of screen, else name"),
             MappingRow("everything else", "switchyard_unmapped", note: "in its own structure", isRest: true),
-        ] + members.map { MappingRow("\($0)", "\($1)") },
+        ] + members.rows(),
         refuses: [
-            LimitRow(.nameLength, most: 200, "names of events of more than 200 characters"),
-            LimitRow(.id, most: 200, "events without an id, and ids of more than 200 characters or such as null and anonymous"),
-            LimitRow(.kind, "alias without previousId, group without groupId, track without a name"),
-            LimitRow(.size, most: 900_000, "events of more than 900,000 bytes"),
+            .longNames(200), .longIDs(200), .placeholderIDs, .noPerson, .trackWithoutName, .groupWithoutID, .aliasWithoutPreviousID,
+            .size(900_000), .unmapped,
         ])
 
     /// What PostHog has names of its own for.
     static let members: MemberTable = [
+        // A UUID is written already, and what is written is left out here.
+        "messageId": "message_id",
         "context.ip": "$ip", "context.page.url": "$current_url", "properties.url": "$current_url", "context.page.path": "$pathname",
         "context.page.referrer": "$referrer", "context.page.title": "title", "context.userAgent": "$raw_user_agent",
         "context.library.name": "$lib", "context.library.version": "$lib_version", "context.os.name": "$os",
@@ -104,7 +104,7 @@ package struct PostHog: Vendor {
 
     package func map(_ event: CanonicalEvent, to wire: inout WireEvents) {
         guard let id = event.userId ?? event.anonymousId else { return wire.refuse("the event has neither userId nor anonymousId") }
-        if let fault = PostHog.fault(of: id) { return wire.refuse(fault) }
+        if let fault = PostHog.ids.fault(of: id) { return wire.refuse(fault) }
 
         wire.begin(event.age > historicalAge ? historical : live)
         wire.openObject()
@@ -140,12 +140,13 @@ package struct PostHog: Vendor {
     private func properties(of event: CanonicalEvent, _ id: Value, _ wire: inout WireEvents) {
         switch event.kind {
         case .identify:
-            if event.userId != nil, let anonymous = event.anonymousId, event[own.anonymous] == nil, PostHog.fault(of: anonymous) == nil {
+            if event.userId != nil, let anonymous = event.anonymousId, event[own.anonymous] == nil, PostHog.ids.fault(of: anonymous) == nil
+            {
                 wire.member("$anon_distinct_id", text: anonymous)
             }
         case .alias:
             guard let previous = event.previousId else { return wire.refuse("the alias has no previousId") }
-            if let fault = PostHog.fault(of: previous) { return wire.refuse(fault) }
+            if let fault = PostHog.ids.fault(of: previous) { return wire.refuse(fault) }
             wire.member("alias", text: previous)
         case .group:
             guard let group = event.groupId else { return wire.refuse("the group has no groupId") }
@@ -172,21 +173,13 @@ package struct PostHog: Vendor {
         }
     }
 
-    // MARK: - Ids
-
-    /// Returns why PostHog would not take an id, or nil.
-    private static func fault(of id: Value) -> String? {
-        if id.isLonger(than: 200) { return "the id has more than 200 characters, and PostHog would cut it" }
-        return illegal.contains(id)
-            ? "the id is one that PostHog does not take, such as null or anonymous: many people would become one" : nil
-    }
-
-    private static let illegal = TextSet(
-        [
+    private static let ids = IDRules(
+        of: "PostHog", longest: 200,
+        placeholders: [
             "0", "00000000-0000-0000-0000-000000000000", "[object object]", "anonymous", "anonymous-user", "backend", "distinct_id",
             "distinctid", "email", "false", "guest", "id", "nan", "none", "not_authenticated", "null", "system", "true", "undefined",
             "user",
-        ], ignoringCase: true)
+        ])
 
     // MARK: - Answers
 

@@ -111,7 +111,7 @@ struct MappingTests {
         #expect(try wire(track(1025)).hasPrefix("{") && wire(track(1024), refuse).hasPrefix("{"))
         #expect(try wire(track(1025, "other"), refuse) == "a text has more than 1024 characters, and Amplitude would cut it")
         let id = String(repeating: "x", count: 129)
-        #expect(try wire(event(#""type":"track","event":"A","userId":"\#(id)""#)) == "an id has more than 128 characters")
+        #expect(try wire(event(#""type":"track","event":"A","userId":"\#(id)""#)) == "an id has more than 128 characters, and Amplitude takes at most that many")
         let name = String(repeating: "x", count: 1025)
         #expect(try wire(event(#""type":"track","event":"\#(name)","userId":"user-1""#)).hasPrefix("the name of the event has more"))
         let large = Array(repeating: track(200_000), count: 3)

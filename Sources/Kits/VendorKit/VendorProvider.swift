@@ -70,8 +70,17 @@ public final class VendorProvider<V: Vendor>: ConcurrentProvider, Previewer, Pro
     }
 
     public func probe(within milliseconds: Int) -> Probe {
+        let body: [UInt8]
+        switch probing.body {
+        case .bytes(let bytes): body = bytes
+        case .sample(let event, let wrap):
+            switch mapper.withLock({ $0.sample(event) }) {
+            case .made(let text): body = Array(wrap(text).utf8)
+            case .refused(let reason): return .failed("with these settings no sample can be made: \(reason)")
+            }
+        }
         // The target of the probe is behind those of the endpoints.
-        client.probe(rules.targets.count - 1, probing.body, within: milliseconds) { [probing] in probing.judge($0) }
+        return client.probe(rules.targets.count - 1, body, within: milliseconds) { [probing] in probing.judge($0) }
     }
 
     public func flush(_ completion: consuming Completion) { client.flush(completion) }
