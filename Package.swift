@@ -257,7 +257,7 @@ let package = Package(
         module("Signals", in: "Consent"),
         // Converts request bodies of vendors' client libraries to lines of events.
         module("Dialects", in: "Flow", ["Events", "Encoding"]),
-        module("Database", in: "Base", ["Platform", "CSQLite", "CChecksum"]),
+        module("Database", in: "Base", ["Events", "Platform", "CSQLite", "CChecksum"]),
         module("Platform", in: "Base", ["Encoding", "CPlatform"]),
         // How strings of JSON, bytes and times are written.
         module("Encoding", in: "Base"),
@@ -322,7 +322,7 @@ let package = Package(
         tests(
             "SpoolTests",
             ["Spool", "StateFiles", "StoreFixtures", "TestSupport", "Admission", "ConsentGate", "Database", "Platform"]),
-        tests("DatabaseTests", ["Database", "TestSupport", "Platform", "CChecksum"]),
+        tests("DatabaseTests", ["Database", "TestSupport", "Events", "Platform", "CChecksum"]),
         tests("LedgerTests", ["Seeded", "Ledger", "TestSupport", "Admission", "ConsentGate", "Database", "Platform"]),
         tests("EventsTests", ["Seeded", "Events"]),
         tests("EncodingTests", ["Encoding"]),

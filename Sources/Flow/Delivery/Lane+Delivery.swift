@@ -15,7 +15,7 @@ extension Lane {
                 heartbeat.beat {
                     provider.deliver(batch, attempt: attempt) { [weak self] outcome in
                         guard let self else { return }
-                        carryOut(perform(.completed(token, outcome)))
+                        carryOut(perform(.completed(token, AnswerMask.masked(outcome, of: batch))))
                     }
                 }
             case .bury(let effects): carryOut(effects)

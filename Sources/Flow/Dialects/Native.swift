@@ -1,6 +1,6 @@
 // The router's own dialect: NDJSON, a JSON array of objects, or one object, recognized by their first bytes. Valid events stay byte for
 // byte as they were received, except that newlines between tokens become spaces. `receivedAt` and `context.ip` are added if they are
-// configured and missing. Events that need repair are repaired as in EventRepair.swift.
+// configured and missing, and `context.gpc` becomes true if the request says so. Events that need repair are repaired as in EventRepair.swift.
 
 internal import Events
 
@@ -14,7 +14,7 @@ public struct Native: Dialect {
         _ body: UnsafeRawBufferPointer, context: RequestContext, translator: inout Translator, into translation: inout Translation
     ) {
         guard let text = body.bindMemory(to: UInt8.self).baseAddress else { return }
-        let stamps = addsReceivedAt || context.ip != nil
+        let stamps = addsReceivedAt || context.ip != nil || context.isPrivate
         var stamper = Stamper(editor: stamps ? SegmentEditor(context, &translator) : nil, addsReceivedAt: addsReceivedAt)
         let start = bodyStart(text, body.count)
         guard start < body.count else { return }

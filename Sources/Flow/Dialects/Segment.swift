@@ -1,12 +1,14 @@
 // The HTTP API of Segment and RudderStack: single calls, `batch` and `import`.
 //
 // - A single call without a `type` takes it from the path. A batch is an object with a list `batch`. The members of its `context` and
-//   `integrations` are added to the events that lack them. Its other members are not added to events.
-//   Two lists, a list that does not end, and an envelope that does not end refuse the whole body.
+//   `integrations` are added to the events that lack them. Its other members are not added to events. An event can make the consent in the
+//   context of its batch stricter, and never looser (StrictConsent.swift).
+// - Two lists, a list that does not end, and an envelope that does not end refuse the whole body.
 // - `writeKey` is removed from the batch and from each event. The router always sets `receivedAt` itself.
 // - `timestamp` becomes receivedAt - (sentAt - timestamp), which corrects the client's clock, and `originalTimestamp` keeps the old value.
 //   Then the event's own `sentAt` is removed, so that nobody corrects it again. Without a readable `sentAt` the timestamp stays as it is.
 //   If an event has both a timestamp and an original one, it was corrected before. If it has neither, `timestamp` becomes `receivedAt`.
+// - `context.gpc` becomes true if the head of the request has `Sec-GPC: 1`.
 // - `context.ip` becomes the client's address if that is configured and the client has set no other.
 
 internal import Events

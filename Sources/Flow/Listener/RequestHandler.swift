@@ -97,6 +97,7 @@ struct RequestHandler: Sendable {
         throws(Refusal)
         -> RequestTranslator.Work
     {
-        try translator.translate(body.bytes, from: dialect, RequestContext(time: exchange.arrival, ip: exchange.ip))
+        try translator.translate(
+            body.bytes, from: dialect, RequestContext(time: exchange.arrival, ip: exchange.ip, isPrivate: exchange.request.isPrivate))
     }
 }

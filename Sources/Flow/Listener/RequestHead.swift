@@ -48,6 +48,8 @@ struct RequestHead {
             throw .malformed("Content-Length and Transfer-Encoding together: expected one of them")
         }
         guard lengths.count <= 1, codings.count <= 1 else { throw .malformed("the length of the body is there twice") }
+        // Of two keys nobody knows which one the sender means, and a proxy may have judged the other one.
+        guard request.list("authorization").count <= 1 else { throw .malformed("Authorization is there twice") }
         guard request.list("host").count <= 1 else { throw .malformed("Host is there twice") }
         if codings.count == 1 {
             guard codings.value.lowercased() == "chunked", version == "HTTP/1.1" else {

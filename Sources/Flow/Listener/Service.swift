@@ -77,6 +77,11 @@ public struct Request: Sendable {
         return (values.count, values.joined(separator: ","))
     }
 
+    /// True if the head says that Global Privacy Control is on. A value with more than one part counts if any part is 1.
+    var isPrivate: Bool {
+        list("sec-gpc").value.split(separator: ",").contains { $0.filter { $0 != " " && $0 != "\t" } == "1" }
+    }
+
     func eachHeader(_ visit: (ArraySlice<UInt8>, ArraySlice<UInt8>) -> Bool) {
         var at = 0
         while at < headers.count {
