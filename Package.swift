@@ -88,8 +88,20 @@ func adapter(
 func vendor(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target { adapter(name, on: "VendorKit", dependencies) }
 
 func adapterProduct(_ name: String) -> Product {
-    .library(name: name, type: .dynamic, targets: [name])
+    .library(name: name, type: .dynamic, targets: [name, "ModuleExports"])
 }
+
+/// A module exports its entry and nothing else, so the linker can leave out what no code of the module calls. Its relocations are packed,
+/// which only lld does. This belongs to the library: the tests of an adapter link its code without it.
+let exportsEntry: [LinkerSetting] =
+    isDependency
+    ? []
+    : [
+        .unsafeFlags([
+            "-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
+            "-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/Kits/ModuleExports/module.map",
+        ])
+    ]
 
 let package = Package(
     name: "switchyard",
@@ -274,6 +286,9 @@ let package = Package(
         // The batch API that Segment and RudderStack share.
         module("SegmentAPI", in: "Kits", ["VendorKit"]),
 
+        // Tells the linker what a module exports. It has no code.
+        .target(
+            name: "ModuleExports", path: "Sources/Kits/ModuleExports", exclude: ["module.map"], linkerSettings: exportsEntry),
         // The plugin ABI. Its one header is the only code that a module and the router share.
         native("CSwitchyardPlugin", in: "Kits"),
 
@@ -438,9 +453,11 @@ let package = Package(
 
 /// A program that is built only on request, with its own settings, because it is not part of the product.
 func program(_ name: String, in folder: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = []) -> Target {
+    // It may link several adapters, as `adapterTests` does.
     .executableTarget(
         name: name, dependencies: dependencies, path: "\(folder)/\(name)",
-        swiftSettings: [.swiftLanguageMode(.v6), .enableUpcomingFeature("InternalImportsByDefault")] + more)
+        swiftSettings: [.swiftLanguageMode(.v6), .enableUpcomingFeature("InternalImportsByDefault")] + more,
+        linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "muldefs"])])
 }
 
 switch extras {
@@ -454,7 +471,8 @@ case "checks":
                 "PluginHost",
                 "Exec", "ExpressionKit", "HTTPKit",
                 "PluginKit", "Redaction", "Signals", "Admission", "COracle",
-            ]),
+                "VendorKit", "VendorSupport",
+            ] + vendors),
         program("fuzz-expressions", in: "Fuzz", ["Seeded", "Expressions", "Events"]),
         .target(name: "Seeds", dependencies: ["Platform"], path: "Tests/Simulation/Seeds", swiftSettings: strict),
         program(
@@ -476,7 +494,7 @@ case "benchmarks":
         .target(name: "Lines", dependencies: ["Seeded"], path: "Benchmarks/Scanner/Lines", swiftSettings: strict),
         program("scanner-bench", in: "Benchmarks/Scanner", ["Lines", "Events", "CDocument"]),
         program("scrub-bench", in: "Benchmarks/Scanner", ["Lines", "Events", "Redaction"]),
-        program("vendor-bench", in: "Benchmarks/Vendors", ["PostHog", "VendorKit", "PluginKit", "Events"]),
+        program("vendor-bench", in: "Benchmarks/Vendors", vendors + ["VendorKit", "PluginKit", "Events", "Platform"]),
     ]
 default: break
 }

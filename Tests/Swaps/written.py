@@ -44,12 +44,14 @@ class Written:
 
     @property
     def taken(self):
-        """For each number, its lines. A line that is none of the events, and one that a kill cut off and nobody mended, is strange."""
+        """For each number, its lines. A line that is none of the events is strange. A kill can tear the last one, which is no delivery."""
         taken = {}
         numbers = {self.events.line(number): number for number in range(1, len(self.events) + 1)}
         try:
             with open(self.address, "rb") as file:
                 for line in file:
+                    if not line.endswith(b"\n"):
+                        break
                     if line not in numbers:
                         self.strange = f"the file has a line that is no event: {line[:300]}"
                         break
@@ -61,3 +63,7 @@ class Written:
     @property
     def count(self):
         return self.lines()
+
+    def is_torn(self):
+        with open(self.address, "rb") as file:
+            return not file.read().endswith(b"\n")
