@@ -1,6 +1,6 @@
 // Measures the mapping of the vendors without a server: batches of events of about 300 bytes, from the lines of a batch to the bodies of its
 // requests, without compression, on one core. It prints the best of several rounds, in processor time, so that other programs on the machine
-// disturb it little. The resident memory is that of the whole program after all vendors.
+// disturb it little.
 // usage: vendor-bench [--rounds N] [--events N]
 
 import Amplitude
