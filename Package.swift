@@ -212,7 +212,7 @@ let package = Package(
         module(
             "PluginHost", in: "Flow",
             [
-                "Delivery", "Queueing", "Admission", "Configuration", "Plans", "Document", "Platform", "CPlatform", "CExit",
+                "Delivery", "Queueing", "Admission", "Configuration", "Plans", "Document", "Encoding", "Platform", "CPlatform", "CExit",
                 "CSwitchyardPlugin",
             ]),
         module(

@@ -102,14 +102,16 @@ struct ErasureTests {
 
     @Test("an answer that is cut, or none at all, confirms nothing")
     func lost() throws {
-        let exchange = try exchange { _, connection in
+        let server = Server { _, connection in
+            _ = connection.request()
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"done\":true")
-            connection.reset()
         }
-        defer { exchange.close() }
-        let erased = exchange.instance.erase(subjects, state: "7", attempt: 2)
+        defer { server.close() }
+        let instance = try Exchange.instance(Deleting.self, #""key":"k3y-of-test""#, url: server.url)
+        defer { instance.close() }
+        let erased = instance.erase(subjects, state: "7", attempt: 2)
         #expect(erased.outcome.hasPrefix("unknown 0: ") && erased.state == "7")
-        let late = exchange.instance.erase(subjects, state: "7", attempt: 3, deadline: 0)
+        let late = instance.erase(subjects, state: "7", attempt: 3, deadline: 0)
         #expect(late.outcome == "retry 0: the time of the call is over; the erasure goes on with the next one")
     }
 
