@@ -28,7 +28,7 @@ extension PostHog: ErasingVendor {
         switch words[0] {
         case "find":
             let index = Int(words[1])!
-            guard reply.status == 200 else { return .standard }
+            guard 200..<300 ~= reply.status else { return .standard }
             let found: [String]? = reply.withJSON { answer in
                 guard let results = answer?["results"], results.isList else { return nil }
                 return results.elements.compactMap { $0["uuid"].flatMap { $0.isUUID ? $0.text : nil } }
@@ -43,7 +43,7 @@ extension PostHog: ErasingVendor {
             return find(from: Int(words[1])! + 1, hasDeleted: true, job)
         default:
             let person = String(words[1])
-            guard reply.status == 200 else { return .standard }
+            guard 200..<300 ~= reply.status else { return .standard }
             let status = reply.withJSON { answer -> Bool?? in
                 guard let results = answer?["results"], results.isList else { return nil }
                 let row = results.elements.first { $0["person_uuid"]?.text == person }

@@ -18,7 +18,7 @@ extension RudderStack: ErasingVendor {
     }
 
     package func judge(_ reply: Reply, to call: ErasureCall, of job: inout ErasureJob) -> ErasureStep {
-        guard reply.status == 200 || reply.status == 201 else { return .standard }
+        guard 200..<300 ~= reply.status else { return .standard }
         let taken = reply.withJSON { answer in
             Set((answer.map { Array($0.elements) } ?? []).compactMap { $0["attributes"]?["userId"]?.text })
         }

@@ -92,7 +92,8 @@ struct ErasureTests {
     @Test(
         "a server that is busy, broken or never answers as PostHog does confirms nothing",
         arguments: [
-            ("429 Slow", "", "retry"), ("500 Oops", "", "retry"), ("200 OK", "<html>", "unknown"), ("200 OK", "{}", "unknown"),
+            ("429 Slow", "", "retry"), ("500 Oops", "", "retry"), ("200 OK", "<html>", "unknown"), ("204 No Content", "", "unknown"),
+            ("200 OK", "{}", "unknown"),
             ("200 OK", #"{"results":{}}"#, "unknown"), ("401 No", "phx_s3cret", "fault"), ("404 No", "", "fault"),
         ])
     func broken(status: String, body: String, outcome: String) throws {

@@ -93,7 +93,8 @@ struct RudderStackErasureTests {
     @Test(
         "a server that is busy or broken, and an answer without the user, are asked again",
         arguments: [
-            ("429 Slow", "", "retry"), ("500 Oops", "", "retry"), ("200 OK", "OK", "unknown"), ("201 Created", "[]", "unknown"),
+            ("429 Slow", "", "retry"), ("500 Oops", "", "retry"), ("200 OK", "OK", "unknown"), ("204 No Content", "", "unknown"),
+            ("201 Created", "[]", "unknown"),
             ("401 No", "rs-s3cret", "fault"),
         ])
     func broken(status: String, body: String, outcome: String) throws {
