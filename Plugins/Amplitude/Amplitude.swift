@@ -14,9 +14,10 @@ package struct Amplitude: Vendor {
                 of: API.allCases.map(\.rawValue), default: "http"),
             "min_id_length": .integer("the fewest characters of a userId and an anonymousId", default: 5, minimum: 1, maximum: 100),
             "group_type": .text("the type of the groups in groupId and context.groupId", default: "company", pattern: "[A-Za-z0-9_ ]+"),
+            "secret_key": .text("the project's secret key, by which users are erased").secret,
             "long_texts": LongTexts.setting(of: "Amplitude", most: 1024),
         ],
-        delivery: .init(batchEvents: 10, batchBytes: "900KB", ordered: false),
+        delivery: .init(batchEvents: 10, batchBytes: "900KB", ordered: false), byHand: byHand,
         mapping: [
             MappingRow("event; Viewed NAME Page, Viewed NAME Screen, $identify, $groupidentify", "event_type"),
             MappingRow("messageId", "insert_id"),
@@ -49,6 +50,8 @@ package struct Amplitude: Vendor {
 
     private let endpoint: Endpoint.ID
     private let api: API
+    /// Where deletions are asked for, if the settings have the secret key.
+    let deletions: ErasureEndpoint.ID?
     private let ids: IDRules
     private let longTexts: LongTexts
     private let groupType: String
@@ -80,6 +83,13 @@ package struct Amplitude: Vendor {
         setup.credentialsRemedy = "correct key, or region"
         uploaded.takesCompression = false
         setup.probe(uploaded, body: "{\"api_key\":\"\(key)\",\"events\":[]}") { Amplitude.judge(probe: $0) }
+        if let secret = try setup.secretIfSet("secret_key") {
+            deletions = setup.erasureEndpoint(
+                isEuropean ? "https://analytics.eu.amplitude.com" : "https://amplitude.com", path: "/api/2/deletions/users",
+                headers: [try setup.basicAuthorization(user: key, password: secret)])
+        } else {
+            deletions = nil
+        }
         (members, numbers) = (setup.members(Amplitude.members), setup.members(Amplitude.numbers))
         context = (setup.member("context.traits"), setup.member("context.groupId"), setup.member("context.sessionId"))
         revenue = setup.member("properties.revenue")

@@ -7,12 +7,13 @@ package struct Braze: Vendor {
     package static let about = VendorDescription(
         name: "braze", version: "0.1.0", summary: "Sends events and profiles to Braze.",
         settings: [
-            "key": .text("a REST API key with the permissions users.track and users.identify").required.secret,
+            "key": .text("a REST API key with the permissions users.track, users.identify, users.delete and users.export.ids").required
+                .secret,
             "instance": .text("the instance, such as iad-01 or fra-02, of the REST endpoint", pattern: "[a-z]+-[0-9]+").required,
             "app_id": .text("the app identifier of the events"),
             "alias_label": .text("the label of the alias that an anonymousId is", default: "anonymous_id"),
         ],
-        compressions: [.none], deduplicates: false, delivery: .init(batchEvents: 200, batchBytes: "1MB", ordered: false),
+        compressions: [.none], deduplicates: false, delivery: .init(batchEvents: 200, batchBytes: "1MB", ordered: false), byHand: byHand,
         mapping: [
             MappingRow("event; Viewed NAME Page, Viewed NAME Screen", "events.name"),
             MappingRow("userId", "external_id"),
@@ -46,7 +47,8 @@ package struct Braze: Vendor {
     ]
 
     private let events, profiles, joins: Endpoint.ID
-    private let aliasLabel: String
+    let lookup, deletions: ErasureEndpoint.ID
+    let aliasLabel: String
     private let appID: String?
     private let own: MemberMap
     private let traits: (whole: Member, own: [MemberMap], inContext: [MemberMap])
@@ -71,6 +73,9 @@ package struct Braze: Vendor {
             let isEmpty = reply.withJSON { $0?["message"]?.text?.hasPrefix("Valid data must be provided") ?? false }
             return reply.status == 400 && isEmpty ? .accepted("Braze knows the key at this instance") : nil
         }
+        let headers = [Header("Authorization", "Bearer \(key)")]
+        lookup = setup.erasureEndpoint(base, path: "/users/export/ids", headers: headers)
+        deletions = setup.erasureEndpoint(base, path: "/users/delete", headers: headers)
         aliasLabel = setup.settings.get("alias_label") ?? "anonymous_id"
         appID = setup.settings.get("app_id")
         func maps(_ base: String) -> [MemberMap] {

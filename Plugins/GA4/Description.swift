@@ -20,6 +20,8 @@ extension GA4 {
             "analytics_360": .flag("whether the property has the limits of Analytics 360", default: false),
         ],
         compressions: [.none], deduplicates: false, delivery: .init(batchEvents: 200, batchBytes: "1MB", ordered: false),
+        byHand: "Delete the user in Google Analytics under User explorer by the client_id, app_instance_id or userId, "
+            + "or by its User Deletion API.",
         mapping: [
             MappingRow("event; of page page_view, screen screen_view, group join_group, identify identify", "events.name"),
             MappingRow("id_member, context.externalId, or derived of anonymousId or userId", "client_id, app_instance_id"),

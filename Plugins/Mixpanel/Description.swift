@@ -15,9 +15,10 @@ extension Mixpanel {
                 "how the project joins ids of a person: Simplified or Original ID Merge", of: Identity.allCases.map(\.rawValue),
                 default: "simplified"),
             "group_key": .text("the group key of groupId and context.groupId", default: "company", pattern: "[A-Za-z0-9_]+"),
+            "gdpr_token": .text("a token for Mixpanel's GDPR API, by which people are erased").secret,
             "long_texts": LongTexts.setting(of: "Mixpanel", most: 255),
         ],
-        delivery: .init(batchEvents: 1000, batchBytes: "2MB", ordered: false),
+        delivery: .init(batchEvents: 1000, batchBytes: "2MB", ordered: false), byHand: byHand,
         mapping: [
             MappingRow("event; Loaded a Page, Loaded a Screen, $identify, Group, $merge", "event"),
             MappingRow("messageId", "$insert_id", note: "if it is no UUID, one is derived from it (version 5), and it is message_id too"),

@@ -15,8 +15,10 @@ package struct Mixpanel: Vendor {
     private let events: Endpoint.ID
     private let people: Endpoint.ID
     private let groups: Endpoint.ID
-    private let token: String
-    private let identity: Identity
+    let token: String
+    let identity: Identity
+    /// Where deletions are asked for, if the settings have a token for them.
+    let deletions: ErasureEndpoint.ID?
     private let groupKey: String
     private let longTexts: LongTexts
     private let maps: (members: MemberMap, traits: MemberMap, contextTraits: MemberMap, reserved: MemberMap)
@@ -59,6 +61,11 @@ package struct Mixpanel: Vendor {
         groupKey = setup.settings.get("group_key") ?? "company"
         guard !groupKey.isEmpty, groupKey.utf8.allSatisfy({ ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 || $0 == 0x5f }) else {
             throw SettingsFault("group_key may have only letters, digits and underscores")
+        }
+        deletions = try setup.secretIfSet("gdpr_token").map { token in
+            setup.erasureEndpoint(
+                "https://\(region == .us ? "" : "\(region.rawValue).")mixpanel.com", path: "/api/app/data-deletions/v3.0/",
+                headers: [Header("Authorization", "Bearer \(token)")])
         }
         longTexts = LongTexts(of: "Mixpanel", most: 255, setup)
         maps = (

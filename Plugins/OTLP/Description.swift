@@ -18,6 +18,7 @@ extension OTLP {
                 of: ["halve", "reject"], default: "halve"),
         ],
         deduplicates: false, delivery: .init(batchEvents: 500, batchBytes: "2MB", ordered: false),
+        byHand: "Delete the person's records in the store behind the OTLP server; OTLP itself has no way to erase.",
         mapping: [
             MappingRow("timestamp, or else the arrival", "timeUnixNano"),
             MappingRow("context.otlp.observedTimeUnixNano, or else the arrival", "observedTimeUnixNano"),

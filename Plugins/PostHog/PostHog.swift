@@ -14,9 +14,11 @@ package struct PostHog: Vendor {
                 "which events make or change a person's profile: all; those with a userId; or only identify, alias and group",
                 of: Profiles.allCases.map(\.rawValue), default: "all"),
             "group_type": .text("the type of the groups in groupId and context.groupId", default: "company"),
+            "personal_key": .text("a personal API key with the scope person:write, by which people are erased").secret,
+            "project_id": .text("the project's number, for erasures", pattern: "[0-9]+"),
             "historical": .duration("events that are older than this are sent apart, as historical_migration", default: "48h"),
         ],
-        delivery: .init(batchEvents: 1000, batchBytes: "4MB", ordered: false),
+        delivery: .init(batchEvents: 1000, batchBytes: "4MB", ordered: false), byHand: byHand,
         mapping: [
             MappingRow("event; of page $pageview, screen $screen, identify $identify, group $groupidentify, alias $create_alias", "event"),
             MappingRow("messageId", "uuid", note: "if it is no UUID, one is derived from it (version 5), and it is message_id too"),
@@ -51,13 +53,15 @@ package struct PostHog: Vendor {
         "context.campaign.content": "utm_content", "context.campaign.term": "utm_term",
     ]
 
-    private enum Profiles: String, SettingValue, CaseIterable { case all, identified, none }
+    enum Profiles: String, SettingValue, CaseIterable { case all, identified, none }
 
     private let live: Endpoint.ID
     private let historical: Endpoint.ID
     private let historicalAge: Int64
     private let usesGeoIP: Bool
-    private let profiles: Profiles
+    let profiles: Profiles
+    /// Where people are looked up and deleted, if the settings have a personal key.
+    let persons: ErasureEndpoint.ID?
     private let groupType: String
     private let members: MemberMap
     private let context: (ip: Member, traits: Member, group: Member)
@@ -87,6 +91,14 @@ package struct PostHog: Vendor {
             return isPostHog
                 ? .accepted("PostHog knows the key in this region")
                 : .reached(code: 200, "it was reached, and did not answer as PostHog does")
+        }
+        if let personal = try setup.secretIfSet("personal_key") {
+            let project: String = try setup.settings.require("project_id")
+            persons = setup.erasureEndpoint(
+                "https://\(setup.settings.get("region") ?? "us").posthog.com", path: "/api/projects/\(project)/persons/", method: .get,
+                headers: [Header("Authorization", "Bearer \(personal)")])
+        } else {
+            persons = nil
         }
         historicalAge = setup.duration("historical") ?? 48 * 3_600_000_000_000
         usesGeoIP = setup.settings.get("geoip") ?? true

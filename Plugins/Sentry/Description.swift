@@ -15,6 +15,7 @@ extension Sentry {
             "platform": .text("the platform of events that name none, such as python", default: "other"),
         ],
         delivery: .init(batchEvents: 100, batchBytes: "4MB", ordered: false),
+        byHand: "Delete the issues of the person in Sentry: search them by user.id; it cannot delete single events.",
         mapping: [
             MappingRow(
                 "messageId", "event_id", note: "32 hexadecimal digits; if it is no UUID they are derived, and it is extra.message_id"),

@@ -259,9 +259,10 @@ struct SwapTests {
         let same = try router.run(["check", "--swap", "segment.json", "old.json"])
         #expect(!same.text.contains("group without groupId") && !same.text.contains("events without userId"), "\(same.text)")
         #expect(same.text.contains("    ids of more than 200 characters\n") && !same.text.contains("bytes"), "\(same.text)")
-        try router.write(routes(#""plugin": "amplitude", "key": "k""#), to: "amplitude.json")
-        let refused = try router.run(["check", "--swap", "amplitude.json", "new.json"])
-        #expect(refused.text.contains("    values of more than 100 characters"), "\(refused.text)")
+        try router.write(routes(#""plugin": "mixpanel", "token": "t""#), to: "mixpanel.json")
+        try router.write(routes(#""plugin": "braze", "key": "k", "instance": "iad-01""#), to: "braze.json")
+        let refused = try router.run(["check", "--swap", "mixpanel.json", "braze.json"])
+        #expect(refused.text.contains("    texts in properties of more than 255 characters"), "\(refused.text)")
     }
 
     @Test("without FILE the new configuration is routes.json, and the report says so")

@@ -79,14 +79,16 @@ public struct Setup {
 
     /// Declares where requests of erasures go. It is the address of the setting `erase_url`, or else of `url`: what is sent elsewhere than to
     /// the vendor is never erased there.
+    /// With `followsURL` false the setting `url` does not count: it is the address of something else.
     public mutating func erasureEndpoint(
-        _ base: String, path: String, method: Target.Method = .post, contentType: String = "application/json", headers: [Header] = []
+        _ base: String, path: String, method: Target.Method = .post, contentType: String = "application/json", headers: [Header] = [],
+        followsURL: Bool = true
     ) -> ErasureEndpoint.ID {
         var endpoint = Endpoint(base, path: path, envelope: Envelope(), limits: .init())
         endpoint.method = method
         endpoint.contentType = contentType
         endpoint.headers = headers
-        erasureEndpoints.append(Self.placed(endpoint, at: eraseURL ?? url))
+        erasureEndpoints.append(Self.placed(endpoint, at: eraseURL ?? (followsURL ? url : nil)))
         return ErasureEndpoint.ID(index: erasureEndpoints.count - 1)
     }
 
