@@ -16,6 +16,8 @@ struct FrameTests {
                 events: [
                     0: .rejected(Answer(code: 422, "bad")), 2: .unknown(Answer("?")), 3: .fault(Answer("who")), 4: .rejected(Answer("")),
                 ])),
+        .ended(token: 7, BatchOutcome(.delivered, events: [1: .untried])), .ask(question: 9, token: 7, nil),
+        .ask(question: 9, token: 7, [0, 4]), .ask(question: 9, token: 7, []),
     ]
 
     private func payload(_ bytes: [UInt8]) -> Payload {
