@@ -138,7 +138,7 @@ let package = Package(
                 "ConsentCommands", "InspectCommands", "Startup", "Terminal", "Router", "Replaying", "Listener", "Sending", "Control",
                 "Ingest",
                 "PluginHost", "Delivery", "Queueing", "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles", "Holding", "Workers",
-                "Ledger", "Admission", "Judging", "Plans", "Document", "Expressions", "Platform",
+                "Ledger", "Withdrawal", "Admission", "Judging", "Plans", "Document", "Expressions", "Platform",
                 "CPlatform",
             ],
             path: "Sources/Command/switchyard", swiftSettings: settings,

@@ -23,6 +23,8 @@ struct FrameTests {
             ErasureAnswer(
                 BatchOutcome(.retry(Answer(code: 202, "at work"), after: .seconds(60)), events: [1: .delivered]), state: Array("job 7".utf8)
             )),
+        .ended(token: 7, BatchOutcome(.delivered, events: [1: .untried])), .ask(question: 9, token: 7, nil),
+        .ask(question: 9, token: 7, [0, 4]), .ask(question: 9, token: 7, []),
     ]
 
     private func payload(_ bytes: [UInt8]) -> Payload {

@@ -278,6 +278,9 @@ public final class Lane: Sendable {
         return batches.map { $0.subset($0.events(of: subjects)) }.filter { $0.count > 0 }
     }
 
-    /// The number of events in flight that may not be delivered any more according to the ledger.
+    /// What withdrawals have destroyed in this lane so far, by receipt.
+    public var destroyed: Destroyed { state.withLock { $0.destroyed } }
+
+    /// The number of events that have begun to leave and may not be delivered any more according to the ledger.
     public var refusedInFlight: Int { decide { $0.refusedInFlight($1, consentIs: $2) } }
 }

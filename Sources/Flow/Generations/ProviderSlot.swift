@@ -46,8 +46,14 @@ public final class ProviderSlot: Provider {
     // MARK: - As the lane sees it
 
     public func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+        deliver(batch, attempt: attempt, asking: { _ in true }, done)
+    }
+
+    public func deliver(
+        _ batch: Batch, attempt: Int, asking: @escaping Asking, _ done: @escaping @Sendable (BatchOutcome) -> Void
+    ) {
         let (provider, number) = enter(2)
-        provider.deliver(batch, attempt: attempt) { [self] outcome in
+        provider.deliver(batch, attempt: attempt, asking: asking) { [self] outcome in
             let isOld = state.withLock { $0.number != number || $0.next != nil }
             leave(number)
             done(isOld ? outcome.forItsSuccessor : outcome)

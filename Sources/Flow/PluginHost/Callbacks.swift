@@ -35,6 +35,10 @@ final class Callbacks: Sendable {
     private struct UnderWay {
         /// The batch that is lent to the module. It is nil for a flush.
         let loan: Borrow?
+        /// Asks whether events may leave. It is nil for a flush.
+        let asking: Asking?
+        /// True if a question about this delivery was answered with no.
+        var isRefused = false
         let done: @Sendable (BatchOutcome) -> Void
     }
 
@@ -79,16 +83,18 @@ final class Callbacks: Sendable {
 
     // MARK: From the host
 
-    func begin(_ batch: any BorrowedBatch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) -> Borrow {
+    func begin(
+        _ batch: any BorrowedBatch, attempt: Int, asking: @escaping Asking, _ done: @escaping @Sendable (BatchOutcome) -> Void
+    ) -> Borrow {
         let token = CallbackRegistry.nextToken()
         let loan = Borrow(batch, attempt: attempt, token: token)
-        state.withLock { $0.underWay[token] = UnderWay(loan: loan, done: done) }
+        state.withLock { $0.underWay[token] = UnderWay(loan: loan, asking: asking, done: done) }
         return loan
     }
 
     func beginFlush(_ done: @escaping @Sendable (Outcome) -> Void) -> UInt64 {
         let token = CallbackRegistry.nextToken()
-        state.withLock { $0.underWay[token] = UnderWay(loan: nil, done: { done($0.batch) }) }
+        state.withLock { $0.underWay[token] = UnderWay(loan: nil, asking: nil, done: { done($0.batch) }) }
         return token
     }
 
@@ -139,7 +145,20 @@ final class Callbacks: Sendable {
             return found
         }
         guard let found else { return }
-        found.done(outcome.read(batch, events: events, count: count, of: found.loan?.count ?? 0))
+        found.done(outcome.read(batch, events: events, count: count, of: found.loan?.count ?? 0, wasRefused: found.isRefused))
+    }
+
+    /// Returns true if these events of a delivery may leave now. A question that makes no sense is answered with no.
+    func mayBegin(_ token: UInt64, events: UnsafePointer<UInt64>?, count: Int) -> Bool {
+        guard let found = state.withLock({ $0.underWay[token] }), let asking = found.asking, let total = found.loan?.count else {
+            return false
+        }
+        var list: UnsafeBufferPointer<UInt64>?
+        if let events, count >= 0 { list = UnsafeBufferPointer(start: events, count: count) }
+        // The lane is asked while no lock is held here, since it takes locks of its own.
+        if list?.allSatisfy({ $0 < UInt64(total) }) ?? true, asking(list) { return true }
+        state.withLock { $0.underWay[token]?.isRefused = true }
+        return false
     }
 
     func erased(
@@ -212,7 +231,10 @@ enum CallbackRegistry {
                 complete: { context, token, batch, events, count in
                     CallbackRegistry.find(context)?.complete(token, batch: batch, events: events, count: count)
                 },
-                closed: { context, message in CallbackRegistry.find(context)?.closed(message) }))
+                closed: { context, message in CallbackRegistry.find(context)?.closed(message) },
+                may_begin: { context, token, events, count in
+                    CallbackRegistry.find(context)?.mayBegin(token, events: events, count: count) == true ? 1 : 0
+                }))
         return UnsafePointer(host)
     }
 

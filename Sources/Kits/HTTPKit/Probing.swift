@@ -94,6 +94,7 @@ extension Probe {
         case .rejected(let code, let words): self = .reached(code: code, words)
         case .retry(let code, let words, _), .unknown(let code, let words): self = .failed(code: code, words)
         case .closed(let words): self = .failed(words)
+        case .untried: self = .failed("nothing was sent to \(origin)")
         case .mixed(let rest, _): self.init(by: rest, at: origin)
         }
     }

@@ -45,6 +45,9 @@ public struct Description: Sendable {
     public var deduplicates: Bool
     /// True if the provider itself writes to the router's standard output or standard error. An isolated provider then keeps both.
     public var writesToStreams: Bool
+    /// True if the provider calls `Batch.mayBegin` before each request. Otherwise all events of a delivery count as in flight when it is
+    /// handed over.
+    public var asks: Bool
     public var delivery: Delivery
     /// What a person does to erase someone at the destination without the module, in one line.
     public var byHand: String?
@@ -55,7 +58,8 @@ public struct Description: Sendable {
 
     public init(
         name: String, version: String, summary: String, settings: KeyValuePairs<String, Schema> = [:], limits: Limits = Limits(),
-        concurrency: Int = 1, deduplicates: Bool = false, writesToStreams: Bool = false, delivery: Delivery = Delivery()
+        concurrency: Int = 1, deduplicates: Bool = false, writesToStreams: Bool = false, asks: Bool = false,
+        delivery: Delivery = Delivery()
     ) {
         self.name = name
         self.version = version
@@ -65,6 +69,7 @@ public struct Description: Sendable {
         self.concurrency = concurrency
         self.deduplicates = deduplicates
         self.writesToStreams = writesToStreams
+        self.asks = asks
         self.delivery = delivery
         assert(concurrency >= 1 && !name.isEmpty, "a module has no name, or takes no batch")
     }
@@ -91,7 +96,7 @@ public struct Description: Sendable {
                 "capabilities",
                 JSONText.object([
                     ("erase", "\(erase)"), ("deduplicates", deduplicates ? "true" : nil), ("concurrency", "\(concurrency)"),
-                    ("streams", writesToStreams ? "true" : nil),
+                    ("streams", writesToStreams ? "true" : nil), ("asks", asks ? "true" : nil),
                 ])
             ),
             (

@@ -117,7 +117,7 @@ private func table<A: Adapter>(
                 deliver: { raw, batch in
                     let instance = instance(raw)
                     let completion = Completion(link: instance.link, token: batch!.pointee.token)
-                    instance.deliver(Delivery(batch: Batch(batch!), completion: completion))
+                    instance.deliver(Delivery(batch: Batch(batch!, askedOf: instance.link), completion: completion))
                 },
                 flush: { raw, token in
                     let instance = instance(raw)

@@ -9,7 +9,7 @@ public final class VendorProvider<V: Vendor>: ConcurrentProvider, Previewer, Pro
         let about = V.about
         var description = Description(
             name: about.name, version: about.version, summary: about.summary, settings: about.settings,
-            concurrency: ClientSettings.mostInFlight, deduplicates: about.deduplicates, delivery: about.delivery)
+            concurrency: ClientSettings.mostInFlight, deduplicates: about.deduplicates, asks: true, delivery: about.delivery)
         description.add([
             "url": .text("another address of the vendor's API: of a proxy, or of a server of one's own; https:// or http://"),
             "compression": .choice(

@@ -35,6 +35,7 @@ extension ModuleDescription {
         description.canErase = draft.capabilities.erase
         description.deduplicates = draft.capabilities.deduplicates
         description.writesToStreams = draft.capabilities.streams
+        description.asks = draft.capabilities.asks
         description.delivery = draft.delivery
         description.byHand = draft.byHand
         (description.mapping, description.refuses, description.cuts) = (draft.mapping, draft.refuses, draft.cuts)
@@ -62,6 +63,7 @@ enum DescriptionForm {
         var deduplicates = false
         var concurrency = 1
         var streams = false
+        var asks = false
     }
 
     static let form = Form<Draft>.object(
@@ -136,5 +138,6 @@ enum DescriptionForm {
                 into: \.deduplicates),
             Member("concurrency", Forms.integer(1...1024), "The most batches that are sent at once.", into: \.concurrency),
             Member("streams", Forms.boolean, "Whether it writes to standard output or standard error itself.", into: \.streams),
+            Member("asks", Forms.boolean, "Whether it asks before each request begins.", into: \.asks),
         ])
 }

@@ -42,6 +42,8 @@ public struct ModuleDescription: Sendable {
     public var deduplicates = false
     /// True if the module itself writes to the router's standard output or standard error. Then it keeps both when it is isolated.
     public var writesToStreams = false
+    /// True if the module asks before each request begins. Otherwise all events of a delivery have begun when it is handed over.
+    public var asks = false
     /// The delivery of a lane of this module, unless routes.json says otherwise.
     public var delivery = DeliveryPlan()
     /// Where the members of an event go, and what of an event is refused or cut. They are printed and compared, and nothing acts on them.

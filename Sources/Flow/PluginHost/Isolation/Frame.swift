@@ -7,6 +7,7 @@
 //   3 flush    token (8)
 //   4 reopen
 //   5 close
+//   8 allow    number of the question (8), 1 if the events may leave or 0 (4)
 //   9 erase    token (8), attempt (4), begun (8), deadline in milliseconds (8), state (in the form of a text), count (4), for each subject
 //              its member and its id
 // Frames from the module:
@@ -17,6 +18,7 @@
 //  21 gone     the reason why the destination is gone for good
 //  22 closed
 //  26 erased   as ended, with the indices of subjects; after it a 1 (4) and the new state (in the form of a text), or a 0 (4)
+//  27 ask      number of the question (8), token (8), 1 for all events or 0 (4), count (4), index of each event (8)
 // An outcome is its kind (4, as in switchyard_plugin.h), its code (4, signed), retry after in milliseconds (8), and a message.
 // A frame is not trusted: lengths are bounded, counts must fit the bytes of the frame, tokens must be those of deliveries under way, and
 // indices must be within the batch.
@@ -47,6 +49,7 @@ enum Frame {
         case flush(token: UInt64)
         case reopen
         case close
+        case allow(question: UInt64, Bool)
         case erase(token: UInt64, ErasureRequest)
     }
 
@@ -64,15 +67,19 @@ enum Frame {
         case gone(String)
         case closed
         case erased(token: UInt64, ErasureAnswer)
+        /// Asks whether these events of a delivery may leave. Nil stands for all of them.
+        case ask(question: UInt64, token: UInt64, [UInt64]?)
     }
 
     enum Kind: UInt32 {
         case hello = 1
         case deliver, flush, reopen, close
+        case allow = 8
         case erase = 9
         case ready = 17
         case refused, ended, log, gone, closed
         case erased = 26
+        case ask = 27
 
         var isToModule: Bool { rawValue < Kind.ready.rawValue }
     }
@@ -103,7 +110,8 @@ struct FrameBody {
             case .unknown(let answer): (3, answer, 0)
             case .fault(let answer): (4, answer, 0)
             case .closed(let answer): (5, answer, 0)
-            case .filtered, .untried: preconditionFailure("only the router leaves events out")
+            case .untried: (6, Answer(""), 0)
+            case .filtered: preconditionFailure("only the router leaves events out")
             }
         put(kind)
         put(Int32(clamping: answer.code))
@@ -175,6 +183,13 @@ extension Frame.ToHost {
             body.put(why)
             return (.gone, body)
         case .closed: return (.closed, body)
+        case .ask(let question, let token, let events):
+            body.put(question)
+            body.put(token)
+            body.put(UInt32(events == nil ? 1 : 0))
+            body.put(UInt32(events?.count ?? 0))
+            for event in events ?? [] { body.put(event) }
+            return (.ask, body)
         }
     }
 }
@@ -239,6 +254,7 @@ struct FrameParts {
         case 3: return .unknown(answer)
         case 4: return .fault(answer)
         case 5: return .closed(answer)
+        case 6: return .untried
         default: throw FrameFault(what: "an outcome of the unknown kind \(kind)")
         }
     }
@@ -296,6 +312,18 @@ extension Frame.ToHost {
             self = .log(level, try parts.text(hiding: hidden))
         case .gone: self = .gone(try parts.text(hiding: hidden))
         case .closed: self = .closed
+        case .ask:
+            let (question, token) = (try parts.number(UInt64.self), try parts.number(UInt64.self))
+            let isForAll = try parts.number(UInt32.self) == 1
+            let count = try parts.number(UInt32.self)
+            guard Int(count) <= parts.left / 8 else { throw FrameFault(what: "a count beyond the frame") }
+            var events: [UInt64] = []
+            for _ in 0..<count { events.append(try parts.number(UInt64.self)) }
+            // A delivery that has ended may not begin to leave, so an unknown token is no fault.
+            if let total = eventCount(token), !events.allSatisfy({ $0 < UInt64(total) }) {
+                throw FrameFault(what: "a question about an event that its batch does not have")
+            }
+            self = .ask(question: question, token: token, isForAll ? nil : events)
         default: throw FrameFault(what: "a frame of the kind \(kind)")
         }
         try parts.end()
@@ -321,6 +349,9 @@ extension Frame.ToModule {
         case .flush: self = .flush(token: try parts.number(UInt64.self))
         case .reopen: self = .reopen
         case .close: self = .close
+        case .allow:
+            let question = try parts.number(UInt64.self)
+            self = .allow(question: question, try parts.number(UInt32.self) == 1)
         case .erase:
             let token = try parts.number(UInt64.self)
             let attempt = Int(try parts.number(UInt32.self))

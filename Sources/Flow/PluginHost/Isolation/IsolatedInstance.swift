@@ -33,6 +33,10 @@ public final class IsolatedInstance: Provider, Sendable {
         /// The number of its events, or of the subjects of an erasure; 0 for a flush.
         var count: Int
         var due: Instant?
+        /// Asks whether events may leave. It is nil for a flush.
+        var asking: Asking?
+        /// True if a question about this delivery was answered with no.
+        var isRefused = false
         var done: @Sendable (BatchOutcome) -> Void
         /// How an erasure ends with a state. It is nil for a delivery and a flush.
         var erased: (@Sendable (ErasureAnswer) -> Void)?
@@ -107,8 +111,16 @@ public final class IsolatedInstance: Provider, Sendable {
     // MARK: - Calls by the lane
 
     public func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+        deliver(batch, attempt: attempt, asking: { _ in true }, done)
+    }
+
+    public func deliver(
+        _ batch: Batch, attempt: Int, asking: @escaping Asking, _ done: @escaping @Sendable (BatchOutcome) -> Void
+    ) {
         guard let child = ready(done) else { return }
-        guard let token = begin(Pending(count: batch.count, due: due(), done: done), with: child) else { return }
+        // A module that does not ask has begun with all events when it gets them.
+        guard module.asks || asking(nil) else { return done(BatchOutcome(.untried)) }
+        guard let token = begin(Pending(count: batch.count, due: due(), asking: asking, done: done), with: child) else { return }
         var head = FrameBody()
         head.put(token)
         head.put(UInt32(clamping: attempt))

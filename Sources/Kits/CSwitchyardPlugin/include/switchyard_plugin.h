@@ -58,7 +58,10 @@ typedef enum switchyard_outcome_kind {
   /* The configuration is wrong, not the events. The router keeps the events, reports the fault once, and probes until it is corrected. */
   SWITCHYARD_FAULT = 4,
   /* The destination is permanently gone, such as a pipe whose reader left. The lane ends. */
-  SWITCHYARD_CLOSED = 5
+  SWITCHYARD_CLOSED = 5,
+  /* Nothing of it left, because may_begin answered 0. The router removes the events that may not leave, and hands the others over again at
+     once; the attempt does not count. Without such an answer the outcome counts as SWITCHYARD_RETRY. */
+  SWITCHYARD_UNTRIED = 6
 } switchyard_outcome_kind;
 
 typedef struct switchyard_outcome {
@@ -94,6 +97,14 @@ struct switchyard_host {
 
   /* Reports that the destination is permanently gone, while no delivery is active. */
   void (*closed)(void *context, switchyard_bytes message);
+
+  /* Asks whether these events of the delivery may leave now: indices into its batch, or NULL for all of its events. A module that
+     announces "asks" calls it immediately before the bytes of a request leave, also when it sends a request again. Any thread may call it,
+     also from inside deliver.
+     Returns 1 if all of them may leave. They count as in flight from then on. Returns 0 if a subject of one of them has withdrawn since,
+     or if the delivery was given up. Then none of them may leave: the module begins no further request of this delivery, and completes it
+     with SWITCHYARD_UNTRIED for the events that did not leave. An older host does not have this member; then everything may leave. */
+  int32_t (*may_begin)(void *context, uint64_t token, const uint64_t *events, size_t count);
 };
 
 /* Events for one delivery. The struct itself is valid until deliver returns; the memory that it points to is valid until the delivery
@@ -188,7 +199,7 @@ typedef struct switchyard_plugin {
      { "name": "mine", "version": "1.0.0", "summary": "Sends events to mine.",
        "settings": { "type": "object", "properties": { ... }, "required": [ ... ], "additionalProperties": false },
        "limits": { "events": 500, "bytes": 1000000 },
-       "capabilities": { "erase": false, "deduplicates": false, "concurrency": 1, "streams": false },
+       "capabilities": { "erase": false, "deduplicates": false, "concurrency": 1, "streams": false, "asks": false },
        "delivery": { "batch": { "events": 500, "bytes": "1MB", "wait": "1s" }, "ordered": true, "deadline": "60s" },
        "mapping": [ { "from": "userId", "to": "distinct_id", "note": "..." }, { "from": "everything else", "to": "extra", "rest": true } ],
        "by_hand": "Delete the person in Mine under People, or write to privacy@mine.example.",
@@ -199,10 +210,12 @@ typedef struct switchyard_plugin {
      "size" ("16MB") and "duration" ("500ms"), and "expression" and "condition" for CEL. A schema of several types has anyOf instead of
      type.
      "streams" is true if the module itself writes to the router's standard output or standard error. If it is false, an isolated module
-     has no standard input and no standard output. Each line of its standard error then becomes a line of the router's log. "limits",
-     "capabilities", "delivery", "by_hand", "mapping", "refuses" and "cuts" may be omitted. "delivery" holds only the values that differ from the
-     router's defaults. "erase" is true if the module has erase_subjects (or erase). "by_hand" is one line that says what a person does to
-     erase someone at the destination without the module.
+     has no standard input and no standard output. Each line of its standard error then becomes a line of the router's log. "asks" is
+     true if the module calls may_begin before each request. If it is false, all events of a delivery count as in flight from the call of
+     deliver on, so such a module must not announce a greater concurrency than it can send at once. "limits", "capabilities", "delivery",
+     "by_hand", "mapping", "refuses" and "cuts" may be omitted. "delivery" holds only the values that differ from the router's defaults.
+     "erase" is true if the module has erase_subjects (or erase). "by_hand" is one line that says what a person does to erase someone at
+     the destination without the module.
      "mapping", "refuses" and "cuts" are for people who compare destinations, and the router never acts on them. A row of "mapping" says
      where a member of an event goes; "rest" is true in the row for all members that no other row names. A row of "refuses" or "cuts" says
      what of an event is refused or cut. Its topic is name_length, reserved_name, property_count, property_name, value_length, depth, id,
