@@ -20,7 +20,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance agree bench fuzz crash damage swaps simulate mutants check contract tsan asan reference schema metrics clients install deb clean
+.PHONY: help run test conformance agree bench fuzz crash damage swaps simulate mutants check contract tsan asan reference schema metrics clients redaction install deb clean
 
 say := echo switchyard:
 toolchain := . Scripts/toolchain.sh
@@ -130,6 +130,10 @@ schema: ## Check the JSON Schema of routes.json with a validator from PyPI
 clients: ## Let vendors' client libraries from PyPI send to a router, also with faults
 	@Scripts/packages.sh build clients
 	@$(toolchain); $(say) "building"; swift build; Scripts/clients.sh
+
+redaction: ## Measure what scrub finds in texts of 18 locales, beside Presidio and scrubadub (ARGS="--show phone", "--each N")
+	@Scripts/packages.sh build redaction
+	@$(toolchain); Scripts/redaction.sh $(ARGS)
 
 metrics: ## Check the metrics of a router with Prometheus' promtool
 	@Scripts/packages.sh build metrics
