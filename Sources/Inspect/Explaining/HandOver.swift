@@ -70,7 +70,7 @@ extension Explanation {
         guard let place = entries.firstIndex(where: { Int($0.route) == route }) else { return nil }
         let check = SecondCheck(ledger.records, levels: levels)
         check.adopt(ruleset.consent)
-        for receipt in ledger.unfinished { check.ban(receipt) }
+        for withdrawal in ledger.withdrawals { check.ban(withdrawal) }
         let answer = check.check(entries, subjects)
         guard case .refused(let refused) = answer else { return answer }
         return refused.contains(place) ? .refused([place]) : .pass

@@ -108,6 +108,8 @@ final class VendorErasing: Sendable {
         // Subjects get outcomes of their own by `settle`.
         case .mixed(let rest, _): self.shown(rest, job)
         case .delivered: .delivered
+        // Only deliveries are put back untried.
+        case .untried: .unknown("nothing was asked")
         }
     }
 }
