@@ -147,7 +147,8 @@ let package = Package(
         module(
             "ConsentCommands", in: "Command",
             [
-                "Startup", "Terminal", "Control", "Withdrawal", "Ledger", "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles",
+                "Startup", "Terminal", "Control", "Reporting", "Withdrawal", "Ledger", "Spool", "HeldEventStore", "DeadLetterStore",
+                "StateFiles",
                 "PluginHost", "ConsentGate", "Admission", "Plans", "Document", "Events", "Platform",
             ]),
         // The commands that show what a configuration, a module or a router does.
@@ -204,6 +205,9 @@ let package = Package(
                 "Workers", "Judging", "Editing", "Sampling", "Ledger", "Admission", "ConsentGate", "Plans", "Document", "Expressions",
                 "Events", "Platform",
             ]),
+        // The report of what is collected, and with whose consent.
+        module(
+            "Reporting", in: "Inspect", ["Ledger", "Plans", "Editing", "Document", "Expressions", "Events", "Platform"]),
         // Sends dead letters again.
         module(
             "Replaying", in: "Inspect",
@@ -384,6 +388,9 @@ let package = Package(
         tests("TerminalTests", ["Terminal", "Platform"]),
         tests("StartupTests", ["Startup", "StoreFixtures", "Spool", "StateFiles", "Plans", "Admission", "Platform"]),
         tests("ConsentCommandsTests", ["ConsentCommands"]),
+        tests(
+            "ReportingTests", ["Reporting", "Configuration", "Editing", "Document", "Ledger", "Plans", "TestSupport", "Events", "Platform"],
+            exclude: ["Goldens"]),
         tests("InspectCommandsTests", ["InspectCommands", "Judging"]),
         // The tests compile the modules, with only the header.
         tests(

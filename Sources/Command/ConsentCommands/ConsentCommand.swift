@@ -3,7 +3,10 @@
 
 internal import Glibc
 internal import Ledger
+internal import Plans
 internal import Platform
+internal import PluginHost
+internal import Reporting
 internal import Startup
 public import Terminal
 
@@ -22,6 +25,7 @@ public let consentCommand = Command(
         consent clock             shows if the clock is behind the newest record, so that records do not count; --believe trusts the clock
         consent subject ID        prints everything that the router itself holds about a person, one JSON object per line with its place
         consent stats             counts the ids and the decisions
+        consent report            says what each route collects and each provider gets, and what is on record: --format text, csv or html
         With -, the ids are read from standard input, one per line. Everyone who can list processes can see ids on the command line,
         and shells keep them in their history.
         A running router carries out the request at once, by its own configuration. Without one, the command does it by the file that
@@ -41,15 +45,19 @@ public let consentCommand = Command(
             about: "when it was decided, such as 2026-11-21T10:30:00Z; default: now (set; import, for lines without a time)"),
         Option(name: "--purposes", value: "PURPOSES", about: "withdraw only these purposes, separated by commas (withdraw)"),
         Option(name: "--from", value: "FILE", about: "read the ids from a file, one per line; - is standard input (withdraw)"),
-        Option(name: "--format", value: "FORMAT", about: "ndjson (default) or csv (export, import)"),
+        Option(name: "--format", value: "FORMAT", about: "ndjson (default) or csv (export, import); text (default), csv or html (report)"),
         Option(name: "--believe", about: "the clock is right: records from the future count as made now (clock)"),
         Option(name: "--history", about: "list each decision, one per line (export)"),
-        Option(name: "--json", about: "one JSON object, for machines (all but export and subject)"),
+        Option(name: "--json", about: "one JSON object, for machines (all but export, subject and report)"),
     ],
     run: { arguments in
         let request = try request(arguments)
-        let isReading = [.get, .export, .stats, .receipts, .clock, .subject].contains(request.action)
+        let isReading = [.get, .export, .stats, .receipts, .clock, .subject, .report].contains(request.action)
         let input = request.action == .import ? try ConsentInput(arguments.rest[0]) : nil
+        if request.action == .report, let report = try reportWithoutLedger(request, arguments) {
+            try Console.show(report)
+            return ExitCode.delivered
+        }
         let client = try LedgerClient(arguments, makes: !isReading)
         defer { client.close() }
         do {
@@ -64,6 +72,18 @@ public let consentCommand = Command(
         }
         return ExitCode.delivered
     })
+
+/// Returns the report of a configuration that keeps no ledger. It is nil if one is kept, or if a router answers.
+private func reportWithoutLedger(_ request: LedgerRequest, _ arguments: Arguments) throws -> String? {
+    if try LedgerClient.answers(Loading.stateFolder(arguments["--state"])) { return nil }
+    let plan = try Loading.plan(arguments["--config"] ?? Loading.defaultFile, ModuleFolders.standard())
+    guard plan.consent?.ledger == nil else { return nil }
+    do throws(ConsentRefusal) {
+        return Report.document(plan, nil, now: Clock.system.wall()).written(as: try request.reportFormat)
+    } catch {
+        throw UsageFault(error.message)
+    }
+}
 
 private func request(_ arguments: Arguments) throws(UsageFault) -> LedgerRequest {
     let actions = LedgerRequest.Action.allCases.map(\.rawValue)

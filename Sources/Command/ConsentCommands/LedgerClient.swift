@@ -47,7 +47,7 @@ struct LedgerClient {
         place = .router(folder: folder)
     }
 
-    private static func answers(_ folder: String) throws -> Bool {
+    static func answers(_ folder: String) throws -> Bool {
         do throws(ControlFault) {
             _ = try ControlClient.ask(folder: folder, Request(method: "GET", path: "/healthz"))
             return true

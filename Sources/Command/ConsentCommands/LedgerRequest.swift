@@ -5,7 +5,7 @@ internal import Platform
 
 struct LedgerRequest: Sendable, Equatable {
     enum Action: String, CaseIterable, Sendable {
-        case get, set, withdraw, tie, untie, export, `import`, stats, receipts, clock, subject
+        case get, set, withdraw, tie, untie, export, `import`, stats, receipts, clock, subject, report
 
         static let path = "/consent/"
         var path: String { Action.path + rawValue }
@@ -17,7 +17,7 @@ struct LedgerRequest: Sendable, Equatable {
             case .withdraw: 1...LedgerRequest.mostWithdrawn
             case .tie: 2...1000
             case .receipts: 0...1
-            case .export, .import, .stats, .clock: 0...0
+            case .export, .import, .stats, .clock, .report: 0...0
             }
         }
 
@@ -30,6 +30,7 @@ struct LedgerRequest: Sendable, Equatable {
             case .set: ["level", "grant", "deny", "version", "at", "json"]
             case .withdraw: ["purposes", "from", "json"]
             case .export: ["format", "history"]
+            case .report: ["format"]
             case .import: ["format", "at", "json"]
             }
         }

@@ -8,6 +8,8 @@ internal import Events
 public import Ledger
 public import Plans
 internal import Platform
+internal import Reporting
+internal import StateFiles
 public import Withdrawal
 
 /// A ledger that a running router uses, or one that no router has.
@@ -100,6 +102,7 @@ public struct LedgerService: Sendable {
         case .export: return try export(request)
         case .import: throw ConsentRefusal(400, "an import comes in pieces")
         case .clock: return try clock(request)
+        case .report: return try report(request, plan)
         case .subject:
             var inquiry = try SubjectInquiry(ids[0], ledger, folder: folder, by: plan)
             let lines = try inquiry.answer(after: request.values["after"])
@@ -116,6 +119,17 @@ public struct LedgerService: Sendable {
             return (LedgerClock(wasBehind: wasBehind, isBehind: file.isClockBehind, lastWritten: file.lastWritten), [])
         }
         return shown(request, json: clock.json) { clock.text }
+    }
+
+    /// Writes the report of the plan and of what the state folder holds.
+    private func report(_ request: LedgerRequest, _ plan: Plan) throws(ConsentRefusal) -> Response {
+        let format = try request.reportFormat
+        var facts = try ledger.use { (file) throws(StorageFault) in (try ReportFacts.read(file), []) }
+        facts.damaged = SetAsideFiles(in: folder).names.map { name in
+            ReportFacts.DamagedFile(name: name, bytes: SetAsideFiles.size(of: name, in: folder) ?? 0)
+        }
+        let document = Report.document(plan, facts, now: Clock.system.wall())
+        return Response(200, type: "text/plain; charset=utf-8", document.written(as: format))
     }
 
     // MARK: - Writing
@@ -232,6 +246,14 @@ public struct LedgerService: Sendable {
 }
 
 extension LedgerRequest {
+    var reportFormat: ReportFormat {
+        get throws(ConsentRefusal) {
+            guard let text = values["format"] else { return .text }
+            guard let format = ReportFormat(rawValue: text) else { throw ConsentRefusal(400, "format must be text, csv or html") }
+            return format
+        }
+    }
+
     var format: LedgerFormat {
         get throws(ConsentRefusal) {
             guard let text = values["format"] else { return .ndjson }

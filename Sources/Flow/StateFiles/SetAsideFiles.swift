@@ -30,6 +30,12 @@ public struct SetAsideFiles {
         return base.hasPrefix("spool-") || base == "held" || base == "dead-letters"
     }
 
+    /// Returns the number of bytes of a file. It is nil if the file is not there.
+    public static func size(of name: String, in folder: String) -> Int? {
+        var status = stat()
+        return lstat(folder + "/" + name, &status) == 0 ? Int(status.st_size) : nil
+    }
+
     /// Overwrites and removes the files, and says so for each. Returns the faults. A file with a fault may still be there.
     public func destroy(_ say: (String) -> Void) -> [StorageFault] {
         var faults: [StorageFault] = []

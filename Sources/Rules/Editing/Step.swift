@@ -18,6 +18,9 @@ public protocol Step: Sendable {
     /// Describes the operation for `check`. `shown` masks the texts that came from outside the file.
     func summary(_ shown: (String) -> String) -> String
 
+    /// States what the operation does to the members of an event, for `consent report`. `shown` masks as in `summary`.
+    func effects(_ shown: (String) -> String) -> [MemberEffect]
+
     /// Returns how the operation is carried out.
     func code(_ resources: StepResources) -> StepCode
 }

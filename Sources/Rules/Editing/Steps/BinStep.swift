@@ -50,6 +50,12 @@ public struct BinStep: Step {
         members.map { "bin \(shown($0.path.description)) by \($0.bounds.joined(separator: ", "))" }.joined(separator: ", ")
     }
 
+    public func effects(_ shown: (String) -> String) -> [MemberEffect] {
+        members.map {
+            MemberEffect(.changed, [$0.path], "coarser: one of \($0.bounds.count + 1) ranges, by \($0.bounds.joined(separator: ", "))")
+        }
+    }
+
     public func code(_ resources: StepResources) -> StepCode {
         .stages(members.flatMap { member in ChangeStage.rules([member.path]) { BinChange(member.bounds) } })
     }

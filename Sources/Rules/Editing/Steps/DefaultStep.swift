@@ -25,6 +25,10 @@ public struct DefaultStep: Step {
         "default " + members.map { shown($0.path.description) + $0.value.summary(shown) }.joined(separator: ", ")
     }
 
+    public func effects(_ shown: (String) -> String) -> [MemberEffect] {
+        members.map { MemberEffect(.changed, [$0.path], "written where it is missing\($0.value.summary(shown))") }
+    }
+
     public func code(_ resources: StepResources) -> StepCode {
         .stages(members.map { ComputeStage.rule($0, onlyWhereLacking: true, resources) })
     }

@@ -18,6 +18,10 @@ public struct DropStep: Step {
 
     public func summary(_ shown: (String) -> String) -> String { "drop \(list(paths, shown))" }
 
+    public func effects(_ shown: (String) -> String) -> [MemberEffect] {
+        [MemberEffect(.removed, paths, "removed")]
+    }
+
     public func code(_ resources: StepResources) -> StepCode {
         .folded { [paths] fate in for path in paths { fate.drop(path.bytes[...]) } }
     }

@@ -22,6 +22,10 @@ public struct FlattenStep: Step {
 
     public func summary(_ shown: (String) -> String) -> String { "flatten \(list(paths, shown))" }
 
+    public func effects(_ shown: (String) -> String) -> [MemberEffect] {
+        [MemberEffect(.changed, paths, "flattened: the values of lists and objects are joined")]
+    }
+
     public func code(_ resources: StepResources) -> StepCode { .stages(ChangeStage.rules(paths) { FlattenChange() }) }
 }
 

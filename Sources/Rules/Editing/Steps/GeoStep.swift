@@ -33,6 +33,10 @@ public struct GeoStep: Step {
         "geo \(list(paths, shown)) to \(keep.map(shown).joined(separator: ", "))"
     }
 
+    public func effects(_ shown: (String) -> String) -> [MemberEffect] {
+        [MemberEffect(.changed, paths, "coarser: only \(keep.map(shown).joined(separator: ", "))")]
+    }
+
     public func code(_ resources: StepResources) -> StepCode {
         let kept = paths.flatMap { path in keep.map { Path(keys: path.keys + [$0]) } }
         return .stages(ChangeStage.rules(paths, reading: kept) { [keep] in PickChange(keep) })

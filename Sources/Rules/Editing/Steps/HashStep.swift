@@ -60,6 +60,10 @@ public struct HashStep: Step {
         return "hash \(list(paths, shown)) to \(digits ?? 64) digits\(isNamed ? ", prefixed with \(shown(keyName)):" : "")"
     }
 
+    public func effects(_ shown: (String) -> String) -> [MemberEffect] {
+        [MemberEffect(.changed, paths, "hashed with the key \(shown(keyName))" + (digits.map { ", cut to \($0) digits" } ?? ""))]
+    }
+
     public func code(_ resources: StepResources) -> StepCode {
         let keys = resources.keys
         if isPlain { return .folded { [paths, key] fate in for path in paths { fate.hash(path.bytes[...], key: key, keys: keys) } } }

@@ -37,6 +37,10 @@ public struct IPStep: Step {
 
     public func summary(_ shown: (String) -> String) -> String { "ip \(list(paths, shown)) to /\(v4) and /\(v6)" }
 
+    public func effects(_ shown: (String) -> String) -> [MemberEffect] {
+        [MemberEffect(.changed, paths, "coarser: only the network, /\(v4) of IPv4 and /\(v6) of IPv6")]
+    }
+
     public func code(_ resources: StepResources) -> StepCode {
         .stages(ChangeStage.rules(paths) { [v4, v6] in AddressChange(v4: v4, v6: v6) })
     }

@@ -20,6 +20,10 @@ public struct KeepStep: Step {
 
     public func summary(_ shown: (String) -> String) -> String { "keep only \(list(paths, shown))" }
 
+    public func effects(_ shown: (String) -> String) -> [MemberEffect] {
+        [MemberEffect(.kept, paths, "not kept")]
+    }
+
     public func code(_ resources: StepResources) -> StepCode {
         let (trie, kept) = (PathTrie(paths), paths)
         return .stages([StageRule(trie) { KeepStage(trie, kept) }])

@@ -25,6 +25,10 @@ public struct LimitStep: Step {
         members.map { "limit \(shown($0.path.description)) to \($0.most) characters" }.joined(separator: ", ")
     }
 
+    public func effects(_ shown: (String) -> String) -> [MemberEffect] {
+        members.map { MemberEffect(.changed, [$0.path], "cut to \($0.most) characters") }
+    }
+
     public func code(_ resources: StepResources) -> StepCode {
         .stages(members.flatMap { member in ChangeStage.rules([member.path]) { LimitChange(member.most) } })
     }

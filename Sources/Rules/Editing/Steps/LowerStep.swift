@@ -18,6 +18,10 @@ public struct LowerStep: Step {
 
     public func summary(_ shown: (String) -> String) -> String { "lower \(list(paths, shown))" }
 
+    public func effects(_ shown: (String) -> String) -> [MemberEffect] {
+        [MemberEffect(.changed, paths, "in lower case")]
+    }
+
     public func code(_ resources: StepResources) -> StepCode { .stages(ChangeStage.rules(paths) { LowerChange() }) }
 }
 

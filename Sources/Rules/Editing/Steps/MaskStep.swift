@@ -58,6 +58,10 @@ public struct MaskStep: Step {
 
     public func summary(_ shown: (String) -> String) -> String { "mask \(paths.isEmpty ? "every string" : list(paths, shown))" }
 
+    public func effects(_ shown: (String) -> String) -> [MemberEffect] {
+        [MemberEffect(.changed, paths, "every part that matches a pattern is replaced")]
+    }
+
     public func code(_ resources: StepResources) -> StepCode {
         let (trie, places, mask) = (PathTrie(paths + [TextPlaces.messageID]), paths, mask)
         return .stages([StageRule(trie) { MaskStage(trie, places: places, mask: mask) }])

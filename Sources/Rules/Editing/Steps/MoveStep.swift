@@ -30,5 +30,9 @@ public struct MoveStep: Step {
         "move " + moves.map { "\(shown($0.from.description)) to \(shown($0.to.description))" }.joined(separator: ", ")
     }
 
+    public func effects(_ shown: (String) -> String) -> [MemberEffect] {
+        moves.map { MemberEffect(.moved(to: $0.to), [$0.from], "moved") }
+    }
+
     public func code(_ resources: StepResources) -> StepCode { .stages(MoveStage.rules(moves)) }
 }

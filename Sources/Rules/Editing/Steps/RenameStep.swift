@@ -27,5 +27,9 @@ public struct RenameStep: Step {
         "move " + moves.map { "\(shown($0.from.description)) to \(shown($0.to.description))" }.joined(separator: ", ")
     }
 
+    public func effects(_ shown: (String) -> String) -> [MemberEffect] {
+        moves.map { MemberEffect(.moved(to: $0.to), [$0.from], "renamed") }
+    }
+
     public func code(_ resources: StepResources) -> StepCode { .stages(MoveStage.rules(moves)) }
 }

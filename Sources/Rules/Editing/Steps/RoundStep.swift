@@ -62,6 +62,15 @@ public struct RoundStep: Step {
         }.joined(separator: ", ")
     }
 
+    public func effects(_ shown: (String) -> String) -> [MemberEffect] {
+        members.map { member in
+            switch member.to {
+            case .multiple(let step): MemberEffect(.changed, [member.path], "coarser: rounded to multiples of \(step)")
+            case .time(let unit): MemberEffect(.changed, [member.path], "coarser: rounded down to the \(unit.rawValue)")
+            }
+        }
+    }
+
     public func code(_ resources: StepResources) -> StepCode {
         .stages(
             members.flatMap { member in

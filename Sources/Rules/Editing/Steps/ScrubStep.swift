@@ -83,6 +83,16 @@ public struct ScrubStep: Step {
 
     public func summary(_ shown: (String) -> String) -> String { "scrub \(paths.isEmpty ? "every string" : list(paths, shown))" }
 
+    public func effects(_ shown: (String) -> String) -> [MemberEffect] {
+        let fate =
+            switch scrub.action {
+            case .replace: "is replaced"
+            case .drop: "removes the member"
+            case .reject: "withholds the event"
+            }
+        return [MemberEffect(.changed, paths, "private text (\(scrub.kinds.list.map(\.name).joined(separator: ", "))) \(fate)")]
+    }
+
     public func code(_ resources: StepResources) -> StepCode {
         let (trie, places, scrub) = (PathTrie(paths + [TextPlaces.messageID]), paths, scrub)
         return .stages([StageRule(trie) { ScrubStage(trie, places: places, scrub: scrub) }])

@@ -40,6 +40,10 @@ public struct SetStep: Step {
         "set " + members.map { shown($0.path.description) + $0.value.summary(shown) }.joined(separator: ", ")
     }
 
+    public func effects(_ shown: (String) -> String) -> [MemberEffect] {
+        members.map { MemberEffect(.written, [$0.path], "set by the router\($0.value.summary(shown))") }
+    }
+
     public func code(_ resources: StepResources) -> StepCode {
         guard let constants else { return .stages(members.map { ComputeStage.rule($0, onlyWhereLacking: false, resources) }) }
         return .folded { fate in for member in constants { fate.set(member.path.bytes[...], Constant(json: member.json)) } }
