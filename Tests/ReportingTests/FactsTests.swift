@@ -14,6 +14,10 @@ import Testing
         #expect(facts.median == Int64(101e9) && facts.longest == Int64(199e9))
     }
 
+    @Test func `a time is written to the second`() {
+        #expect(moment(time(1.75)) == "2026-11-21 10:00:01 UTC")
+    }
+
     @Test func `no time is negative, even if the clock went back`() {
         var facts = WithdrawalFacts()
         facts.add(receipt(1, begun: 10, finished: 5))

@@ -58,9 +58,9 @@ struct LedgerSections {
         let destroyed = receipt.lines.filter { $0.events > 0 }.map { "\(grouped($0.events)) in \(shown($0.place))" }
         let inHands = receipt.lines.filter { $0.inHands > 0 }.map { "\(grouped($0.inHands)) from \(shown($0.place))" }
         return [
-            String(receipt.number), timestamp(receipt.begun),
+            String(receipt.number), moment(receipt.begun),
             receipt.purposes.map { $0.map(shown).joined(separator: ", ") } ?? "everything", shown(receipt.origin),
-            receipt.finished.map { timestamp($0) } ?? "not yet", receipt.finished.map { elapsed($0 - receipt.begun) } ?? "open",
+            receipt.finished.map { moment($0) } ?? "not yet", receipt.finished.map { elapsed($0 - receipt.begun) } ?? "open",
             destroyed.isEmpty ? "nothing waited" : destroyed.joined(separator: "; "),
             inHands.isEmpty ? "nothing" : inHands.joined(separator: "; "),
         ]
@@ -69,7 +69,7 @@ struct LedgerSections {
     // MARK: - Erasures
 
     private var erasures: ReportDocument.Section {
-        let rows = facts.erasures.map { [shown($0.provider), timestamp($0.asked), shown($0.state)] }
+        let rows = facts.erasures.map { [shown($0.provider), moment($0.asked), shown($0.state)] }
         return .init(
             "erasures", "Erasures at providers that are open",
             [.init("", rows.isEmpty ? ["No erasure is open."] : [], table: .init(["Provider", "Asked", "State"], rows))])
@@ -86,6 +86,13 @@ struct LedgerSections {
             "damage", "Damage",
             [.init("", sentences, table: .init(["File", "Bytes"], facts.damaged.map { [$0.name, grouped($0.bytes)] }))])
     }
+}
+
+/// Returns a time to the second, for people: `2026-11-21 10:30:00 UTC`.
+func moment(_ nanoseconds: Int64) -> String {
+    let text = timestamp(nanoseconds)
+    assert(text.utf8.count >= 20, "a time has no seconds")
+    return "\(text.prefix(10)) \(text.dropFirst(11).prefix(8)) UTC"
 }
 
 /// Returns a time that passed, in words: `0.250 s`, `3 min 5 s`, `2 h 4 min`, `3 d 1 h`.

@@ -8,7 +8,7 @@ internal import Platform
 public enum Report {
     /// Makes the report. `facts` is nil if no ledger is kept. `now` is in nanoseconds since 1970.
     public static func document(_ plan: Plan, _ facts: ReportFacts?, now: Int64) -> ReportDocument {
-        var sentences = ["Made by switchyard at \(timestamp(now)), from the configuration\(facts == nil ? "" : " and the ledger") in use."]
+        var sentences = ["Made by switchyard on \(moment(now)), from the configuration\(facts == nil ? "" : " and the ledger") in use."]
         var sections = PlanSections(plan: plan).all
         if let facts {
             sections += LedgerSections(facts: facts, shown: plan.hidden.masked).all

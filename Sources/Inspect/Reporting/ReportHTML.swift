@@ -53,7 +53,7 @@ extension ReportDocument {
         nav a { color: var(--accent); text-decoration: none }
         nav a:hover, nav a:focus { text-decoration: underline }
         .wide { overflow-x: auto }
-        table { border-collapse: collapse; width: 100%; margin: .6rem 0 1rem; font-size: .92rem }
+        table { border-collapse: collapse; width: 100%; margin: .6rem 0 1rem; font-size: .92em }
         th, td { text-align: left; vertical-align: top; padding: .38rem .6rem; border-bottom: 1px solid var(--line) }
         thead th { background: var(--shade); border-bottom: 2px solid var(--line); font-weight: 600 }
         tbody th { font-weight: 600 }
@@ -66,7 +66,7 @@ extension ReportDocument {
           .wide { overflow: visible }
           thead { display: table-header-group }
           tr, h2, h3 { break-inside: avoid }
-          h2, h3 { break-after: avoid }
+          h2, h3, section p { break-after: avoid }
           thead th { print-color-adjust: exact; -webkit-print-color-adjust: exact }
         }
         """
