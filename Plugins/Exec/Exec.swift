@@ -14,7 +14,7 @@ final class ExecProvider: Provider {
                 "variables for the program; of the router's own variables it gets PATH, HOME, LANG, TZ and TMPDIR", [:], others: .text("")),
             "timeout": .duration("how long the program may go without an answer while it has events", default: "30s"),
         ],
-        limits: Description.Limits(events: 10_000),
+        limits: Description.Limits(events: 10_000), asks: true,
         // No deadline: the program's own timeout applies, since the program can be ended.
         delivery: Description.Delivery(ordered: true, deadline: "0s"))
 
@@ -61,10 +61,10 @@ final class ExecProvider: Provider {
     func deliver(_ batch: borrowing Batch) -> Outcome {
         if let fault = start() { return fault }
         guard let program else { return .retry("the program is not running") }
-        let (answers, fault) = program.exchange(batch.lines, timeout: timeout)
-        assert(fault != nil || answers.count == batch.count, "an event has no answer, and there is no reason")
+        let (answers, given, fault) = program.exchange(batch, timeout: timeout)
+        assert(fault != nil || answers.count == given, "an event has no answer, and there is no reason")
         if !answers.isEmpty { ends = 0 }
-        guard let fault else { return ExecProvider.outcome(answers, rest: .delivered) }
+        guard let fault else { return ExecProvider.outcome(answers, rest: given < batch.count ? .untried : .delivered) }
         end(fault)
         return ExecProvider.outcome(answers, rest: .unknown(lastEnd))
     }

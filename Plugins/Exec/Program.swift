@@ -67,18 +67,51 @@ final class Program {
         return nil
     }
 
-    /// Writes the events and reads one answer for each. If there are fewer answers, `fault` is the reason. `timeout` is in milliseconds and
-    /// runs from the start, or from one whole answer to the next, whatever else the program does meanwhile.
-    func exchange(_ lines: Lines, timeout: Int) -> (answers: [Outcome], fault: String?) {
+    /// The events that are asked for at once have about as many bytes as a pipe holds, so that nothing is asked for long before it is
+    /// written.
+    private static let askedBytes = 65_536
+
+    /// Asks for the next events of a batch. Returns the number of events that may leave so far, or nil if the next ones may not leave.
+    private static func ask(for batch: borrowing Batch, after allowed: Int) -> Int? {
+        let lines = batch.lines
+        let start = allowed == 0 ? 0 : lines.end(of: allowed - 1)
+        let next = max(allowed + 1, lines.whole(within: start + askedBytes))
+        return batch.mayBegin(allowed..<next) ? next : nil
+    }
+
+    /// Writes the events and reads one answer for each that may leave. `given` is the number of events that were allowed to leave. If there
+    /// are fewer answers than that, `fault` is the reason. `timeout` is in milliseconds and runs from the start, or from one whole answer to
+    /// the next, whatever else the program does meanwhile.
+    func exchange(_ batch: borrowing Batch, timeout: Int) -> (answers: [Outcome], given: Int, fault: String?) {
+        let lines = batch.lines
+        // The number of events that may leave so far, and the number that the program is to answer in the end.
+        var allowed = 0
+        var wanted = lines.count
+        let (answers, fault) = exchange(lines, timeout: timeout, wanted: &wanted) { wanted in
+            guard allowed < wanted else { return allowed }
+            if let next = Program.ask(for: batch, after: allowed) { allowed = next } else { wanted = allowed }
+            return allowed
+        }
+        return (answers, wanted, fault)
+    }
+
+    /// `allow` is called before bytes leave that are not allowed yet. It returns the number of events that may leave, and lowers `wanted` if
+    /// there will be no more.
+    private func exchange(
+        _ lines: Lines, timeout: Int, wanted: inout Int, allow: (inout Int) -> Int
+    ) -> (answers: [Outcome], fault: String?) {
         var answers: [Outcome] = []
+        /// The number of bytes that may leave so far.
+        var limit = 0
         var offset = 0
         hasRead = -unread
         var until = now() + .milliseconds(timeout)
         let late = "gave no answer within \(timeout) ms and was ended"
-        while answers.count < lines.count {
+        while answers.count < wanted {
             // After the program has ended, its whole output is in the pipe, even if another process still holds the pipe.
             let hasEnded = process.hasEnded
-            let target = offset < lines.bytes.count && !hasEnded ? inputNumber : -1
+            let most = wanted == 0 ? 0 : lines.end(of: wanted - 1)
+            let target = offset < most && !hasEnded ? inputNumber : -1
             var ready = [pollfd(fd: output.number, events: Int16(POLLIN), revents: 0)]
             if !hasEnded { ready.append(pollfd(fd: process.news, events: Int16(POLLIN), revents: 0)) }
             if target >= 0 { ready.append(pollfd(fd: target, events: Int16(POLLOUT), revents: 0)) }
@@ -87,7 +120,13 @@ final class Program {
             if number < 0, errno == EINTR { continue }
             // A late answer that is already in the pipe counts. Otherwise a router that was stopped for a while would end the program.
             if number == 0 || left <= 0 && ready[0].revents == 0 { return (answers, end(hasEnded ? nil : late)) }
-            if target >= 0, ready[2].revents != 0 { write(lines.bytes, &offset, to: target) }
+            if target >= 0, ready[2].revents != 0 {
+                if offset == limit {
+                    let allowed = allow(&wanted)
+                    limit = allowed == 0 ? 0 : lines.end(of: allowed - 1)
+                }
+                if offset < limit { write(UnsafeRawBufferPointer(rebasing: lines.bytes[..<limit]), &offset, to: target) }
+            }
             guard ready[0].revents != 0 else { continue }
             let known = answers.count
             let got = read(output.number, &chunk, chunk.count)
@@ -98,7 +137,7 @@ final class Program {
             if input != nil { hasRead = max(hasRead, offset - unread) }
             assert(hasRead <= offset && offset <= lines.bytes.count, "the program has read more than it was given")
             if let fault = takeLines(&answers, of: lines) { return (answers, end(fault)) }
-            assert(answers.count <= lines.count, "more answers were taken than there are events")
+            assert(answers.count <= wanted, "more answers were taken than there are events")
             if answers.count > known {
                 until = now() + .milliseconds(timeout)
             } else if left <= 0 {

@@ -9,7 +9,8 @@ final class HTTPProvider: ConcurrentProvider, Previewer, Prober {
     static let version = "0.1.0"
     static let description = Description(
         name: "http", version: version, summary: "Sends events to a URL over HTTP/1.1 or HTTP/2.", settings: HTTPRules.schema,
-        concurrency: ClientSettings.mostInFlight, deduplicates: true, delivery: Description.Delivery(ordered: false))
+        concurrency: ClientSettings.mostInFlight, deduplicates: true, asks: true,
+        delivery: Description.Delivery(ordered: false))
 
     private let client: HTTPClient
     private let bodies: Monitor<BodyMaker>

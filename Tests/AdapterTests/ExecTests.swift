@@ -30,8 +30,8 @@ private struct Shell {
     }
 
     /// Delivers the events and returns the outcomes of the batch and of its events as text.
-    func deliver(_ events: String...) -> String {
-        Batch.with(events) { batch in
+    func deliver(_ events: String..., mayBegin: (@Sendable ([Int]?) -> Bool)? = nil) -> String {
+        Batch.with(events, mayBegin: mayBegin) { batch in
             func words(_ outcome: Outcome) -> String {
                 switch outcome {
                 case .delivered: "delivered"
@@ -40,6 +40,7 @@ private struct Shell {
                 case .unknown(_, let message): "unknown \(message)"
                 case .fault(let code, let message): "fault \(code) \(message)"
                 case .closed(let message): "closed \(message)"
+                case .untried: "untried"
                 case .mixed(let rest, let events): words(rest) + events.map { "; \($0.index) \(words($0.outcome))" }.joined()
                 }
             }
@@ -88,6 +89,21 @@ struct ExecTests {
             signal(SIGPIPE, SIG_IGN)
             try withFewDescriptors { _ = try Program(["true"], []) { _ in } }
         }
+    }
+
+    @Test("it asks before it writes, and what may not leave is untried, and never reaches the program")
+    func asks() throws {
+        let out = try Shell(["sed", "-u", #"s/.*/{"outcome":"delivered"}/"#])
+        let large = "{\"pad\":\"\(String(repeating: "x", count: 1 << 16))\"}"
+        let asked = Monitor<[[Int]?]>([])
+        let said = out.deliver(large, "{}", large) { events in
+            asked.withLock { $0.append(events) }
+            return events == [0]
+        }
+        #expect(said == "untried; 0 delivered" && asked.withLock { $0 } == [[0], [1]])
+        #expect(out.deliver("{}", "{}") { _ in false } == "untried")
+        #expect(out.deliver("{}") == "delivered", "the program has read whole events and goes on")
+        out.provider.close()
     }
 
     @Test("a batch larger than both pipes goes through")

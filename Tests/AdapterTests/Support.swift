@@ -56,6 +56,13 @@ final class CHost {
     final class Record: Sendable {
         let done = Monitor<[Done]>([])
         let logs = Monitor<[String]>([])
+        /// The questions of the module, and the rule that answers them. A question about all events has no list.
+        let asked = Monitor<Asked>(Asked())
+    }
+
+    struct Asked: Sendable {
+        var questions: [(token: UInt64, events: [UInt64]?)] = []
+        var mayBegin: @Sendable ([UInt64]?) -> Bool = { _ in true }
     }
 
     let record = Record()
@@ -80,7 +87,15 @@ final class CHost {
                     record.done.withLock { $0.append(done) }
                     record.done.wake()
                 },
-                closed: { _, _ in }))
+                closed: { _, _ in },
+                may_begin: { context, token, events, count in
+                    let record = CHost.record(context)
+                    let list = events.map { Array(UnsafeBufferPointer(start: $0, count: count)) }
+                    return record.asked.withLock { asked in
+                        asked.questions.append((token, list))
+                        return asked.mayBegin(list) ? 1 : 0
+                    }
+                }))
     }
 
     deinit { raw.deallocate() }
@@ -136,6 +151,7 @@ extension Outcome {
         case .unknown(let code, let message): "unknown \(code): \(message)"
         case .fault(let code, let message): "fault \(code): \(message)"
         case .closed(let message): "closed: \(message)"
+        case .untried: "untried"
         case .mixed(let rest, let events): "\(events.map { "\($0.index) \($0.outcome.text)" }.joined(separator: ", ")); \(rest.text)"
         }
     }

@@ -109,7 +109,8 @@ private final class Subjects: Sendable {
         lane.drain()
         lane.waitForEnd()
         #expect(taker.events.withLock { $0 } == ["a"])
-        #expect(asked.withLock { $0 } == Lane.mostAsks)
+        // The provider asks once more, since consent has changed again when the batch is to leave.
+        #expect(asked.withLock { $0 } == Lane.mostAsks + 1)
     }
 
     @Test("a batch does not leave with an answer that was stale when the lane had its lock again")

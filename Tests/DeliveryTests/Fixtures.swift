@@ -52,9 +52,15 @@ final class StateFixture {
     let check: SecondCheck?
     var log: [String] = []
     private(set) var tokens: [UInt64] = []
+    /// True if the provider asks before events leave. Otherwise all events of a delivery have begun when it is handed over.
+    let asks: Bool
 
-    init(_ plan: DeliveryPlan = plan(), concurrency: Int = 1, routes: Int = 2, contents: SpoolContents? = nil, check: SecondCheck? = nil) {
+    init(
+        _ plan: DeliveryPlan = plan(), concurrency: Int = 1, routes: Int = 2, contents: SpoolContents? = nil, check: SecondCheck? = nil,
+        asks: Bool = false
+    ) {
         self.check = check
+        self.asks = asks
         state = LaneState(
             plan, concurrency: concurrency, routes: routes, random: RandomSource(seed: 1), contents: contents,
             checksConsent: check != nil)
@@ -106,12 +112,26 @@ final class StateFixture {
         switch next(at: time) {
         case .deliver(let token, let batch, let attempt):
             tokens.append(token)
+            if !asks { #expect(mayBegin()) }
             return "deliver " + texts(batch).joined(separator: " ") + (attempt > 1 ? " attempt \(attempt)" : "")
         case .wait(let until): return until.map { "wait \($0.nanoseconds / 1_000_000)" } ?? "wait"
         case .bury(let effects): return describe(effects).joined()
         case .flush: return "flush"
         case .end: return "end"
         case .ask: return "ask"
+        }
+    }
+
+    /// Asks whether these events of the last delivery, or of the delivery at `index`, may leave now. Nil stands for all events.
+    func mayBegin(_ events: [UInt64]? = nil, index: Int? = nil) -> Bool {
+        let token = tokens[index ?? tokens.count - 1]
+        var answers = ConsentAnswers()
+        while true {
+            let reply = events.map { $0.withUnsafeBufferPointer { state.mayBegin(token, $0, answers, consentIs: check?.version) } }
+            switch reply ?? state.mayBegin(token, nil, answers, consentIs: check?.version) {
+            case .done(let isAllowed): return isAllowed
+            case .ask(let batches): ask(&answers, batches)
+            }
         }
     }
 
@@ -144,9 +164,19 @@ final class StateFixture {
             case .left(let count): "left \(count)"
             case .closed(let answer): "closed \(answer.message)"
             case .stopped(let answer): "stopped \(answer.message)"
-            case .swept(let swept, _): "swept \(swept.events)" + (swept.inFlight > 0 ? ", \(swept.inFlight) in flight" : "")
+            case .swept(let swept, _): describe(swept)
             }
         }
+    }
+
+    /// The number of destroyed events that the last sweep reported.
+    private var sweptBefore = 0
+
+    /// A sweep reports all that was destroyed so far. The description has what is new.
+    private func describe(_ swept: Swept) -> String {
+        let all = swept.destroyed.counts.values.reduce(0) { $0 + $1.events }
+        defer { sweptBefore = all }
+        return "swept \(all - sweptBefore)" + (swept.inFlight > 0 ? ", \(swept.inFlight) in flight" : "")
     }
 
     /// The burials that were demanded and are not carried out yet.

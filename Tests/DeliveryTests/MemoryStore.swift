@@ -56,6 +56,7 @@ final class MemoryStore: SpoolStore, Sendable {
                 for entry in refused.entries { swept.routes[entry.route, default: 0] += 1 }
                 for entry in aged.entries { swept.aged[entry.route, default: 0] += 1 }
                 swept.bytes += refused.bytes.count
+                swept.destroyed.add(finds.destroyed(of: batch))
                 swept.agedBytes += aged.bytes.count
                 state.rows[index].batch = batch.subset(finds.left(of: batch.count))
             }

@@ -31,12 +31,13 @@ private final class Subjects {
         check.adopt(Ruleset(plan, records: records).consent)
     }
 
-    func withdraw(_ length: UInt64) { records.set(SubjectKey(high: length, low: 7), [.withdrawn]) }
+    /// Withdraws with a receipt of its own.
+    func withdraw(_ length: UInt64) { withdraw(length, receipt: 100 + Int64(length)) }
     func consent(_ length: UInt64) { records.set(SubjectKey(high: length, low: 7), [ConsentTerms(level: "all")]) }
 
     /// Withdraws with a receipt that is not finished. The events of these tests came in at 5.
     func withdraw(_ length: UInt64, receipt: Int64, purposes: [String]? = nil, at time: Int64 = 5) {
-        withdraw(length)
+        records.set(SubjectKey(high: length, low: 7), [.withdrawn])
         check.ban(receipt, [SubjectKey(high: length, low: 7)], purposes: purposes, until: time)
     }
 }
@@ -76,8 +77,8 @@ private final class Subjects {
         subjects.consent(2)
         #expect(sweep(fixture, at: 1) == ["swept 1"])
         #expect(fixture.step(at: 200) == "deliver bb")
-        subjects.check.lift(1)
-        fixture.take(["c"], at: 300)
+        subjects.check.finish(1)
+        fixture.take(["c"], arrival: 6, at: 300)
         _ = fixture.complete(.init(.delivered), at: 300)
         #expect(fixture.step(at: 400) == "deliver c")
     }
@@ -88,7 +89,7 @@ private final class Subjects {
         fixture.take(["a"], at: 0)
         for receipt in [1, 2] as [Int64] { subjects.withdraw(1, receipt: receipt) }
         subjects.consent(1)
-        subjects.check.lift(1)
+        subjects.check.finish(1)
         #expect(fixture.step(at: 200) == "wait")
         #expect(fixture.account() == "1 taken, 1 withdrawn, 0 waiting")
     }
@@ -137,7 +138,7 @@ private final class Subjects {
         #expect(burial.lost == 0)
         let kept = deadLetters(in: path)
         #expect(kept.count == 1 && kept.allSatisfy { $0.hasSuffix(#""event":22}"#) })
-        #expect(try letters.sweep(subjects.check, RunNames(["a", "b"])).events == 2)
+        #expect(try letters.sweep(subjects.check, RunNames(["a", "b"])).destroyed[101].events == 2)
     }
 
     @Test("counts a refused event once, however often the letters that it came with could not be kept")
@@ -155,7 +156,7 @@ private final class Subjects {
         #expect(bury() == 1 && bury() == 1, "the lane holds them")
         try FileManager.default.removeItem(atPath: path)
         #expect(bury() == 0)
-        #expect(try letters.sweep(subjects.check, RunNames(["a", "b"])).events == 1)
+        #expect(try letters.sweep(subjects.check, RunNames(["a", "b"])).destroyed[101].events == 1)
     }
 
     @Test("reports events that were destroyed at their hand-over, once")

@@ -54,6 +54,7 @@ func words(_ outcome: Outcome) -> String {
     case .unknown(let code, let words): "unknown \(code) \(words)"
     case .fault(let code, let words): "fault \(code) \(words)"
     case .closed(let words): "closed \(words)"
+    case .untried: "untried"
     case .mixed(let rest, let events):
         "mixed \(words(rest))" + events.map { "; \($0.index) \(words($0.outcome))" }.joined()
     }

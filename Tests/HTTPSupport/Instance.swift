@@ -13,7 +13,7 @@ public struct Ending: Equatable, Sendable, CustomStringConvertible {
     /// The messages of single events.
     public var messages: [Int: String] = [:]
 
-    public static let kinds = ["delivered", "rejected", "retry", "unknown", "fault", "closed"]
+    public static let kinds = ["delivered", "rejected", "retry", "unknown", "fault", "closed", "untried"]
     public var name: String { Ending.kinds[Int(kind)] }
     /// The name of the outcome of one event of the batch: its own, or the one of the batch.
     public func outcome(of event: Int) -> String { events[event].map { String($0.prefix { $0 != " " }) } ?? name }
@@ -32,6 +32,8 @@ public final class Instance: @unchecked Sendable {
     /// it.
     private final class Record: Sendable {
         let state = Monitor(State())
+        /// The rule that answers whether events may leave. A question about all events has no list.
+        let mayBegin = Monitor<@Sendable ([UInt64]?) -> Bool>({ _ in true })
 
         func complete(
             _ token: UInt64, _ outcome: switchyard_outcome, _ events: UnsafePointer<switchyard_event_outcome>?, _ count: Int
@@ -73,7 +75,12 @@ public final class Instance: @unchecked Sendable {
                 complete: { context, token, batch, events, count in
                     Unmanaged<Record>.fromOpaque(context!).takeUnretainedValue().complete(token, batch!.pointee, events, count)
                 },
-                closed: { _, _ in }))
+                closed: { _, _ in },
+                may_begin: { context, _, events, count in
+                    let record = Unmanaged<Record>.fromOpaque(context!).takeUnretainedValue()
+                    let list = events.map { Array(UnsafeBufferPointer(start: $0, count: count)) }
+                    return record.mayBegin.withLock { $0 }(list) ? 1 : 0
+                }))
         var error = [CChar](repeating: 0, count: 512)
         var text = settings
         handle = text.withUTF8 {
@@ -81,6 +88,9 @@ public final class Instance: @unchecked Sendable {
         }
         if handle == nil { throw SettingsFault(String(decoding: error.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)) }
     }
+
+    /// Answers each later question of the adapter, whether events may leave, by this rule.
+    public func answer(_ mayBegin: @escaping @Sendable ([UInt64]?) -> Bool) { record.mayBegin.withLock { $0 = mayBegin } }
 
     deinit {
         close()
@@ -92,6 +102,8 @@ public final class Instance: @unchecked Sendable {
         self.handle = nil
         table.pointee.destroy(handle)
     }
+
+    func call(_ body: (UnsafePointer<switchyard_plugin>, UnsafeMutableRawPointer?) -> Void) { body(table, handle) }
 
     // MARK: - Inquiries
 
@@ -117,7 +129,7 @@ public final class Instance: @unchecked Sendable {
         static func of(_ context: UnsafeMutableRawPointer?) -> Sheet { Unmanaged<Sheet>.fromOpaque(context!).takeUnretainedValue() }
     }
 
-    private static func text(_ bytes: switchyard_bytes) -> String {
+    static func text(_ bytes: switchyard_bytes) -> String {
         String(decoding: UnsafeBufferPointer(start: bytes.data, count: bytes.size), as: UTF8.self)
     }
 

@@ -32,11 +32,32 @@ public struct RetentionSweep: Sendable {
     /// The events of a batch that must be destroyed, by index, without duplicates.
     public struct Finds: Sendable, Equatable {
         public var refused: [Int] = []
+        /// For each refused event, the receipt of the withdrawal that destroys it, or 0.
+        public var receipts: [Int64] = []
         public var aged: [Int] = []
         /// The time when the next of the other events becomes too old, in nanoseconds since 1970. It is nil if none ever does.
         public var due: Int64?
 
         public init() {}
+
+        /// Returns only the refused events that are in the list.
+        public func part(_ events: [Int]) -> Finds {
+            let wanted = Set(events)
+            var part = Finds()
+            for (event, receipt) in zip(refused, receipts) where wanted.contains(event) {
+                part.refused.append(event)
+                part.receipts.append(receipt)
+            }
+            return part
+        }
+
+        /// Counts the refused events of this batch by receipt.
+        public func destroyed(of batch: Batch) -> Destroyed {
+            assert(refused.count == receipts.count, "a refused event has no receipt")
+            var destroyed = Destroyed()
+            for (event, receipt) in zip(refused, receipts) { destroyed.add(receipt, bytes: batch.event(event).count + 1) }
+            return destroyed
+        }
 
         public var isEmpty: Bool { refused.isEmpty && aged.isEmpty }
         public func left(of count: Int) -> [Int] {
@@ -49,9 +70,12 @@ public struct RetentionSweep: Sendable {
     private let check: SecondCheck?
     private let retention: Retention
     private let now: Int64
+    /// True if the sweep carries out a withdrawal. Then damaged rows go too, since nobody can tell whose events they hold.
+    public let isForWithdrawal: Bool
 
     /// Makes a sweep. If `check` is nil, only the age counts. `now` is in nanoseconds since 1970.
-    public init(_ check: SecondCheck?, _ retention: Retention = Retention(), now: Int64 = 0) {
+    public init(_ check: SecondCheck?, _ retention: Retention = Retention(), now: Int64 = 0, isForWithdrawal: Bool = false) {
+        self.isForWithdrawal = isForWithdrawal
         self.check = check
         self.retention = retention
         self.now = now
@@ -72,7 +96,7 @@ public struct RetentionSweep: Sendable {
         var finds = Finds()
         switch answer {
         case .pass: break
-        case .refused(let refused): finds.refused = refused
+        case .refused(let refused): (finds.refused, finds.receipts) = (refused.events, refused.receipts)
         case .unreadable: return nil
         }
         guard !retention.isEmpty else { return finds }

@@ -5,15 +5,37 @@
 
 public import Admission
 internal import Events
-internal import Platform
+public import Platform
 
 public final class SecondCheck: Sendable {
     public enum Answer: Sendable, Equatable {
         case pass
-        /// These events, by index, must not be handed over.
-        case refused([Int])
+        /// These events must not be handed over.
+        case refused(Refused)
         /// The records cannot be read at the moment, so all events wait.
         case unreadable
+    }
+
+    /// Events of a batch that must not be handed over. It is a collection of their indices.
+    public struct Refused: Sendable, Equatable, RandomAccessCollection, ExpressibleByArrayLiteral {
+        public var events: [Int]
+        /// For each of the events, the receipt of the withdrawal that destroys it. It is 0 if the event is refused without a withdrawal.
+        public var receipts: [Int64]
+
+        public init(_ events: [Int], receipts: [Int64]) {
+            assert(events.count == receipts.count, "an event has no receipt")
+            self.events = events
+            self.receipts = receipts
+        }
+
+        public init(arrayLiteral events: Int...) { self.init(events, receipts: events.map { _ in 0 }) }
+
+        public var startIndex: Int { 0 }
+        public var endIndex: Int { events.count }
+        public subscript(position: Int) -> Int { events[position] }
+
+        /// Two answers are equal if they refuse the same events.
+        public static func == (one: Refused, other: Refused) -> Bool { one.events == other.events }
     }
 
     /// What the answers depend on, as numbers of changes. If it is the same before a check and after it, an answer of that check is what
@@ -25,6 +47,7 @@ public final class SecondCheck: Sendable {
 
     private let records: ConsentRecords
     private let levels: RunNames
+    private let clock: Clock
     private let look: @Sendable () -> Void
     /// The number of changes of the section and of the bans.
     private let changes = ChangeCounter()
@@ -35,13 +58,16 @@ public final class SecondCheck: Sendable {
         /// The latest demand of each route, by its number. A route that a reload removed keeps its demand for the events that still wait.
         var demands: [UInt16: RouteDemand] = [:]
         var bans = Bans()
+        /// True if the withdrawals on record could not be read, so that nobody knows what is banned.
+        var isBlind = false
     }
 
     /// Makes a check. `levels` has the names of the levels that entries refer to. `look` runs before each check, and updates whether the
-    /// records can be trusted.
-    public init(_ records: ConsentRecords, levels: RunNames, look: @escaping @Sendable () -> Void = {}) {
+    /// records can be trusted. `clock` is the one that gives events the time at which they come in.
+    public init(_ records: ConsentRecords, levels: RunNames, clock: Clock = .system, look: @escaping @Sendable () -> Void = {}) {
         self.records = records
         self.levels = levels
+        self.clock = clock
         self.look = look
     }
 
@@ -54,18 +80,25 @@ public final class SecondCheck: Sendable {
         }
     }
 
-    /// Refuses events of these subjects that came in at `time` or before, whatever the subjects say later, until `lift`. It refuses the
-    /// events that need one of `purposes`, or all events if `purposes` is nil.
-    public func ban(_ number: Int64, _ subjects: [SubjectKey], purposes: [String]?, until time: Int64) {
+    /// Refuses events of these subjects that came in at `time` or before, whatever the subjects say later. It refuses the events that need
+    /// one of `purposes`, or all events if `purposes` is nil. `isFinished` is true if nothing is left to destroy.
+    public func ban(_ number: Int64, _ subjects: [SubjectKey], purposes: [String]?, until time: Int64, isFinished: Bool = false) {
         state.withLock { state in
-            state.bans.add(Bans.Ban(number: number, time: time, purposes: purposes), of: subjects)
+            state.bans.add(Bans.Ban(number: number, time: time, purposes: purposes), of: subjects, isFinished: isFinished)
             changes.advance()
         }
     }
 
-    public func lift(_ number: Int64) {
+    /// True if no withdrawal is known.
+    public var isWithoutBans: Bool { state.withLock { $0.bans.isEmpty } }
+
+    /// Notes that the events of a receipt are destroyed. Its ban stays.
+    public func finish(_ number: Int64) { state.withLock { $0.bans.finish(number) } }
+
+    /// From now on, every answer is `unreadable`, because the withdrawals on record could not be read.
+    public func goBlind() {
         state.withLock { state in
-            state.bans.lift(number)
+            state.isBlind = true
             changes.advance()
         }
     }
@@ -89,32 +122,29 @@ public final class SecondCheck: Sendable {
 
     /// Checks one event by its level, its arrival time and its subjects. The demand of its route does not count.
     public func check(level: UInt8, arrival: Int64, subjects: [SubjectKey]) -> Answer {
-        look()
-        return state.withLock { state in
-            subjects.withUnsafeBufferPointer { subjects in
-                switch state.current?.check(Demand(), entryLevel: level, arrival: arrival, subjects: subjects, bans: state.bans) ?? .pass {
-                case .pass: .pass
-                case .refused: .refused([0])
-                case .unreadable: .unreadable
-                }
-            }
-        }
+        check(level: level, arrival: arrival, subjects: subjects) { _ in Demand() }
     }
 
     /// Checks one event by its route, its level, its arrival time and its subjects.
     public func check(route: UInt16?, level: UInt8, arrival: Int64, subjects: [SubjectKey]) -> Answer {
+        check(level: level, arrival: arrival, subjects: subjects) { $0.demand(ofRoute: route) }
+    }
+
+    private func check(
+        level: UInt8, arrival: Int64, subjects: [SubjectKey], demand: (CurrentDemands) -> Demand
+    ) -> Answer {
         look()
+        let now = clock.wall()
         return state.withLock { state in
-            subjects.withUnsafeBufferPointer { subjects in
-                guard let current = state.current else { return .pass }
-                return
-                    switch current.check(
-                        current.demand(ofRoute: route), entryLevel: level, arrival: arrival, subjects: subjects, bans: state.bans)
-                {
-                case .pass: .pass
-                case .refused: .refused([0])
-                case .unreadable: .unreadable
-                }
+            if state.isBlind { return .unreadable }
+            guard let current = state.current else { return .pass }
+            let result = subjects.withUnsafeBufferPointer { subjects in
+                current.check(demand(current), entryLevel: level, arrival: arrival, subjects: subjects, bans: state.bans, now: now)
+            }
+            return switch result {
+            case .pass: .pass
+            case .refused(let receipt): .refused(Refused([0], receipts: [receipt]))
+            case .unreadable: .unreadable
             }
         }
     }
@@ -126,7 +156,11 @@ public final class SecondCheck: Sendable {
     }
 
     private func answer(_ entries: UnsafeBufferPointer<Entry>, _ subjects: UnsafeBufferPointer<SubjectKey>) -> Answer {
-        state.withLock { $0.current?.check(entries, all: subjects, bans: $0.bans) ?? .pass }
+        let now = clock.wall()
+        return state.withLock { state in
+            if state.isBlind { return .unreadable }
+            return state.current?.check(entries, all: subjects, bans: state.bans, now: now) ?? .pass
+        }
     }
 }
 
@@ -203,17 +237,23 @@ private final class CurrentDemands {
 
     func demand(ofRoute number: UInt16?) -> Demand { number.flatMap { demands[$0] } ?? strictest }
 
-    func check(_ entries: UnsafeBufferPointer<Entry>, all: UnsafeBufferPointer<SubjectKey>, bans: Bans) -> SecondCheck.Answer {
-        var refused: [Int] = []
+    func check(
+        _ entries: UnsafeBufferPointer<Entry>, all: UnsafeBufferPointer<SubjectKey>, bans: Bans, now: Int64
+    ) -> SecondCheck.Answer {
+        var refused: SecondCheck.Refused = []
         for (index, entry) in entries.enumerated() {
             let first = Int(entry.firstSubject)
             precondition(first + Int(entry.subjectCount) <= all.count, "the subjects of an entry lie outside the batch")
             let subjects = UnsafeBufferPointer(rebasing: all[first..<first + Int(entry.subjectCount)])
             let coming = min(first + CurrentDemands.ahead, all.count)
             standings.prepare(UnsafeBufferPointer(rebasing: all[coming..<min(coming + subjects.count, all.count)]))
-            switch check(demand(ofRoute: entry.route), entryLevel: entry.level, arrival: entry.arrival, subjects: subjects, bans: bans) {
+            let result = check(
+                demand(ofRoute: entry.route), entryLevel: entry.level, arrival: entry.arrival, subjects: subjects, bans: bans, now: now)
+            switch result {
             case .pass: break
-            case .refused: refused.append(index)
+            case .refused(let receipt):
+                refused.events.append(index)
+                refused.receipts.append(receipt)
             case .unreadable: return .unreadable
             }
         }
@@ -223,39 +263,44 @@ private final class CurrentDemands {
     /// The number of subjects by which the prefetch of records is ahead.
     private static let ahead = 16
 
-    enum CheckResult { case pass, refused, unreadable }
+    enum CheckResult {
+        case pass
+        /// Refused by the withdrawal with this receipt, or without a withdrawal if it is 0.
+        case refused(Int64)
+        case unreadable
+    }
 
     /// Checks one event of a route with this demand, which was admitted under this level.
     func check(
-        _ demand: Demand, entryLevel: UInt8, arrival: Int64, subjects: UnsafeBufferPointer<SubjectKey>, bans: Bans
+        _ demand: Demand, entryLevel: UInt8, arrival: Int64, subjects: UnsafeBufferPointer<SubjectKey>, bans: Bans, now: Int64
     ) -> CheckResult {
         let level = max(demand.level, levels[Int(entryLevel)])
         assert(consent.levels.indices.contains(level), "the plan does not have this level")
         let demand = Demand(level: level, purposes: demand.purposes)
         guard !demand.isEmpty else { return .pass }
-        if !bans.isEmpty, isBanned(arrival, subjects: subjects, bans: bans, demand: demand) { return .refused }
+        if let receipt = receipt(arrival, subjects: subjects, bans: bans, demand: demand, now: now) { return .refused(receipt) }
         let standing = standings.of(subjects)
         switch standing.kind {
         case .unreadable: return .unreadable
         case .known:
             let isGranted = demand.purposes.map { consent.contains(standing.granted, $0) } ?? true
-            return standing.level < level || !isGranted ? .refused : .pass
+            return standing.level < level || !isGranted ? .refused(0) : .pass
         case .nothing:
             // The event was admitted by its own signals or by an assumption. A refusal still counts if its version is too old to count as
             // consent.
             let isRefused = consent.meet(standing.refused, consent.levels[level].purposes)
-            return isRefused || demand.purposes.map({ consent.meet(standing.refused, $0) }) ?? false ? .refused : .pass
+            return isRefused || demand.purposes.map({ consent.meet(standing.refused, $0) }) ?? false ? .refused(0) : .pass
         }
     }
 
-    private func isBanned(_ arrival: Int64, subjects: UnsafeBufferPointer<SubjectKey>, bans: Bans, demand: Demand) -> Bool {
-        func isDemanded(_ purpose: String) -> Bool {
+    private func receipt(
+        _ arrival: Int64, subjects: UnsafeBufferPointer<SubjectKey>, bans: Bans, demand: Demand, now: Int64
+    ) -> Int64? {
+        if bans.isEmpty { return nil }
+        return bans.receipt(of: subjects, arrival: arrival, now: now) { purpose in
             guard let bit = consent.purpose(named: purpose) else { return false }
             func holds(_ set: Purposes) -> Bool { set[bit / 64] & 1 << UInt64(bit % 64) != 0 }
             return holds(consent.levels[demand.level].purposes) || demand.purposes.map(holds) ?? false
-        }
-        return subjects.contains { subject in
-            bans[subject].contains { ban in arrival <= ban.time && ban.purposes.map { $0.contains(where: isDemanded) } ?? true }
         }
     }
 }

@@ -28,20 +28,21 @@ extension HeldStore {
         for subject in heldIndex.withLock({ heldIndex in heldIndex.subjects(where: records.knows) }) {
             var after: Int64? = 0
             while let from = after {
-                after = try sweep(subject, after: from, check: check, heldJudge: heldJudge, generation: generation, swept: &swept)
+                after = try sweep(subject, after: from, check: check, heldJudge: heldJudge, generation: generation)
             }
         }
         if storage.withLock({ $0.file != nil }) {
             try use { (file) throws(StorageFault) in
                 try file.tidy()
                 try file.clearGaps()
+                swept.destroyed = file.destroyed
             }
         }
         return swept
     }
 
     private func sweep(
-        _ subject: SubjectKey, after: Int64, check: SecondCheck, heldJudge: HeldJudge, generation: Generation, swept: inout Swept
+        _ subject: SubjectKey, after: Int64, check: SecondCheck, heldJudge: HeldJudge, generation: Generation
     ) throws(StorageFault) -> Int64? {
         let (next, gone): (Int64?, [HeldRow]) = try use { (file) throws(StorageFault) in
             let (events, next) = try file.events(
@@ -50,21 +51,27 @@ extension HeldStore {
             if verdicts.contains(where: { $0.contains { $0.verdict == .denied(.unreadable) || $0.verdict == .denied(.clock) } }) {
                 throw StorageFault(.failed, "\(file.path): the consent records of its subjects cannot be read")
             }
-            let gone = zip(events, verdicts).filter { event, verdicts in
-                verdicts.allSatisfy { $0.verdict.isRefusal || isRefused(event.row, route: $0.route, check: check) }
-            }.map(\.0.row)
-            try file.change(remove: gone.map(\.id))
+            var gone: [HeldRow] = []
+            var destroyed = Destroyed()
+            for (event, verdicts) in zip(events, verdicts) {
+                let receipts = verdicts.map { receipt(event.row, route: $0.route, check: check) }
+                guard zip(verdicts, receipts).allSatisfy({ $0.verdict.isRefusal || $1 != nil }) else { continue }
+                gone.append(event.row)
+                destroyed.add(receipts.compactMap(\.self).first { $0 != 0 } ?? 0, bytes: event.row.bytes)
+            }
+            try file.change(remove: gone.map(\.id), destroyed: destroyed)
             return (next, gone)
         }
         let own = heldIndex.withLock { heldIndex in gone.filter { heldIndex.destroy($0) } }
         totals.withLock { totals in for row in own { totals.settle(held: row.routes, as: .withdrawn) } }
-        swept.events += own.count
-        swept.bytes += own.reduce(0) { $0 + $1.bytes }
         return next
     }
 
-    private func isRefused(_ row: HeldRow, route: UInt16, check: SecondCheck) -> Bool {
-        check.check(route: route, level: EntryLevel.none, arrival: row.arrival, subjects: row.subjects) == .refused([0])
+    /// Returns the receipt of the withdrawal that refuses the event, 0 if it is refused without one, and nil if it is not refused.
+    private func receipt(_ row: HeldRow, route: UInt16, check: SecondCheck) -> Int64? {
+        let answer = check.check(route: route, level: EntryLevel.none, arrival: row.arrival, subjects: row.subjects)
+        if case .refused(let refused) = answer { return refused.receipts[0] }
+        return nil
     }
 }
 

@@ -15,7 +15,10 @@ public final class LedgerView: Sendable {
     private struct State {
         var file: LedgerFile?
         var fault: StorageFault?
-        public var unfinished: [WithdrawalReceipt] = []
+        /// The last receipt that was read.
+        var lastReceipt: Int64 = 0
+        /// The withdrawals that were read and not taken yet.
+        var withdrawals: [RecordedWithdrawal] = []
     }
 
     /// Makes a view of the file. `file` is nil if there is no ledger yet, so that nothing is on record.
@@ -27,8 +30,16 @@ public final class LedgerView: Sendable {
     /// The reason why the ledger could not be read, or nil.
     public var fault: StorageFault? { state.withLock { $0.fault } }
 
-    /// The withdrawals whose destruction was not finished at the last lookup.
-    public var unfinished: [WithdrawalReceipt] { state.withLock { $0.unfinished } }
+    /// The withdrawals on record at the last lookup that were not taken yet.
+    public var withdrawals: [RecordedWithdrawal] { state.withLock { $0.withdrawals } }
+
+    /// Takes the withdrawals on record at the last lookup that were not taken before.
+    public func takeWithdrawals() -> [RecordedWithdrawal] {
+        state.withLock { state in
+            defer { state.withdrawals = [] }
+            return state.withdrawals
+        }
+    }
 
     /// Reads the current records of these subjects into `records`.
     public func look(up subjects: some Sequence<SubjectKey>) {
@@ -39,7 +50,9 @@ public final class LedgerView: Sendable {
             do throws(StorageFault) {
                 let terms = try file.terms(of: keys.map { ShortHash(high: $0.high, low: $0.low) })
                 for (key, terms) in zip(keys, terms) { records.set(key, terms) }
-                state.unfinished = try file.unfinishedReceipts()
+                while let last = try file.withdrawals(after: state.lastReceipt, most: 10_000).take(into: &state.withdrawals) {
+                    state.lastReceipt = last
+                }
                 records.isClockBehind = file.isClockBehind
                 records.isUnreadable = false
             } catch {
@@ -50,4 +63,12 @@ public final class LedgerView: Sendable {
     }
 
     public func close() { state.withLock { $0.file?.close() } }
+}
+
+extension [RecordedWithdrawal] {
+    /// Appends all to the list. Returns the last receipt, or nil if there is none.
+    fileprivate func take(into list: inout [RecordedWithdrawal]) -> Int64? {
+        list += self
+        return last?.receipt
+    }
 }

@@ -14,19 +14,25 @@ public struct WithdrawalSteps: Sendable {
     public let deadLetters: DeadLetters
     public let names: RunNames
     public let clock: Clock
+    /// What the receipts already have, by place. A place counts from its beginning, so only what has changed is written.
+    private let written = Monitor<[String: Destroyed]>([:])
 
-    /// Returns the receipts that an earlier run did not finish. From now on, their events are not handed over.
-    public func unfinished() throws(StorageFault) -> [Int64] {
-        try registry.use { (file) throws(StorageFault) in
-            let receipts = try file.unfinishedReceipts()
-            for receipt in receipts { check.ban(receipt) }
-            return (receipts.map(\.number), [])
-        }
+    public init(registry: Registry, check: SecondCheck, deadLetters: DeadLetters, names: RunNames, clock: Clock) {
+        self.registry = registry
+        self.check = check
+        self.deadLetters = deadLetters
+        self.names = names
+        self.clock = clock
     }
 
-    /// Records a withdrawal. When this returns, the ledger has it on disk, and no hand-over of its events begins, even if the person
-    /// consents again. Returns whether the withdrawal holds, and the number of its receipt. The number is nil if a later decision is on
-    /// record.
+    /// From now on, refuses the events that came in before any withdrawal on record. Returns the receipts that an earlier run did not
+    /// finish. Call it before anything is handed over.
+    public func begin() throws(StorageFault) -> [Int64] {
+        try registry.use { (file) throws(StorageFault) in (try check.banAll(of: file), []) }
+    }
+
+    /// Records a withdrawal. When this returns, the ledger has it on disk, and no event of it begins to leave, even if the person consents
+    /// again. Returns whether the withdrawal holds, and the number of its receipt. The number is nil if a later decision is on record.
     public func record(_ id: LedgerID, purposes: [String]?, origin: String) throws(StorageFault) -> (holds: Bool, receipt: Int64?) {
         try registry.use { (file) throws(StorageFault) in
             let (outcome, receipt): (LedgerOutcome, Int64?) = try file.write { () throws(StorageFault) in
@@ -59,44 +65,52 @@ public struct WithdrawalSteps: Sendable {
         }
     }
 
-    /// Records the number of events that providers are processing, by place. Call it before the withdrawal is acknowledged, because nobody
-    /// knows the number after a kill.
+    /// Records the number of events that were leaving, by place. Call it before the withdrawal is acknowledged, because nobody knows the
+    /// number after a kill.
     public func note(inHands: [String: Int], _ receipt: Int64) throws(StorageFault) {
         let lines = inHands.filter { $0.value > 0 }
         assert(inHands.values.allSatisfy { $0 >= 0 }, "a provider processes a negative number of events")
         if lines.isEmpty { return }
-        try write(lines.mapValues { count in WithdrawalReceipt.Line(place: "", at: 0, events: 0, inHands: count) }, to: receipt)
-    }
-
-    /// The last step, after the lanes have destroyed their events: sweeps the dead letters, and writes the receipt with the counts of all
-    /// places. Returns false if a lane ended before it had destroyed everything. Then the next start continues.
-    public func finish(_ receipt: Int64, _ lanes: [String: Swept]) throws(StorageFault) -> Bool {
-        var places = lanes
-        places["dead letters"] = try deadLetters.sweep(check, names)
-        let isWhole = !lanes.values.contains(where: \.isCut)
-        let lines = places.filter { $0.value.events > 0 }.mapValues { swept in
-            WithdrawalReceipt.Line(place: "", at: 0, events: swept.events, bytes: swept.bytes)
-        }
-        try write(lines, to: receipt, finishing: isWhole)
-        // Only the ban stops events that may still come back, so it then stays.
-        if isWhole, !lanes.values.contains(where: \.isLoose) { check.lift(receipt) }
-        return isWhole
-    }
-
-    private func write(
-        _ lines: [String: WithdrawalReceipt.Line], to receipt: Int64, finishing: Bool = false
-    ) throws(StorageFault) {
         let now = clock.wall()
         try registry.use { (file) throws(StorageFault) in
             try file.write { () throws(StorageFault) in
-                for (place, line) in lines.sorted(by: { $0.key < $1.key }) {
-                    var line = line
-                    (line.place, line.at) = (place, now)
-                    try file.add(line, to: receipt)
+                for (place, count) in lines.sorted(by: { $0.key < $1.key }) {
+                    try file.add(WithdrawalReceipt.Line(place: place, at: now, events: 0, inHands: count), to: receipt)
                 }
-                if finishing { try file.finishReceipt(receipt) }
-                return ((), [])
             }
+            return ((), [])
         }
+    }
+
+    /// Destroys the dead letters that may not be kept any more.
+    public func sweepLetters() throws(StorageFault) -> Swept { try deadLetters.sweep(check, names) }
+
+    /// The last step, after all places have destroyed their events: writes the receipt with the counts of all places. Returns false if a
+    /// place could not destroy everything. Then the next start continues.
+    public func finish(_ receipt: Int64, _ places: [String: Swept]) throws(StorageFault) -> Bool {
+        let isWhole = !places.values.contains(where: \.isCut)
+        try settle(places.mapValues(\.destroyed), finishing: isWhole ? receipt : nil)
+        if isWhole { check.finish(receipt) }
+        return isWhole
+    }
+
+    /// Writes what was destroyed to the receipts, each count to the receipt that it belongs to.
+    public func settle(_ places: [String: Destroyed], finishing receipt: Int64? = nil) throws(StorageFault) {
+        let now = clock.wall()
+        let before = written.withLock { $0 }
+        try registry.use { (file) throws(StorageFault) in
+            try file.write { () throws(StorageFault) in
+                for (place, destroyed) in places.sorted(by: { $0.key < $1.key }) {
+                    let known = before[place] ?? Destroyed()
+                    for (number, count) in destroyed.counts.sorted(by: { $0.key < $1.key }) where count != known[number] {
+                        let line = WithdrawalReceipt.Line(place: place, at: now, events: count.events, bytes: count.bytes)
+                        try file.settle(line, of: number)
+                    }
+                }
+                if let receipt { try file.finishReceipt(receipt) }
+            }
+            return ((), [])
+        }
+        written.withLock { $0.merge(places) { _, new in new } }
     }
 }

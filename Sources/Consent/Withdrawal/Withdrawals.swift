@@ -1,6 +1,7 @@
-// Runs withdrawals. A withdrawal is acknowledged when the ledger has it on disk and the gate knows it; from then on no hand-over of the
-// subject's events begins. After that, a separate thread destroys the events that wait anywhere, while the lanes continue. A receipt
-// records what was destroyed and where. If the router ends in any way before a receipt is finished, the next start finishes it.
+// Runs withdrawals. A withdrawal is acknowledged when the ledger has it on disk and the gate knows it; from then on no event of the subject
+// begins to leave. After that, a separate thread destroys the events that wait anywhere, while the lanes continue: in the lanes, among the
+// held events and the dead letters, and in the files of the state folder that belong to no lane. A receipt records what was destroyed and
+// where. If the router ends in any way before a receipt is finished, the next start finishes it.
 
 public import Admission
 public import ConsentGate
@@ -8,19 +9,27 @@ public import Delivery
 public import Holding
 public import Ledger
 public import Platform
-internal import Queueing
+public import Queueing
 
 public final class Withdrawals: Sendable {
+    /// Destroys the events that the check refuses in the files of the state folder that belong to no lane. For a withdrawal it also destroys
+    /// what was set aside as damaged. Returns what was destroyed, by place.
+    public typealias Strays = @Sendable (SecondCheck, _ isForWithdrawal: Bool) -> [String: Swept]
+
     fileprivate struct State {
         /// The receipts whose destruction is not done, in the order of their withdrawals.
         var waiting: [Int64] = []
         var isWorking = false
+        /// True if the files that belong to no lane are to be searched, since they may be older than a withdrawal on record.
+        var mustSearch = false
     }
 
     private let steps: WithdrawalSteps
     private let lanes: @Sendable () -> [Lane]
     /// The store of held events. It is nil if events are not held.
     private let heldStore: HeldStore?
+    /// Searches the files that belong to no lane. It is nil if the router has no state folder.
+    private let strays: Strays?
     /// Waits until every block that was already judged has been handed over.
     private let settle: @Sendable () -> Void
     private let say: @Sendable (String) -> Void
@@ -28,18 +37,54 @@ public final class Withdrawals: Sendable {
 
     public init(
         _ registry: Registry, check: SecondCheck, deadLetters: DeadLetters, names: RunNames, lanes: @escaping @Sendable () -> [Lane],
-        heldStore: HeldStore?, settle: @escaping @Sendable () -> Void, clock: Clock, say: @escaping @Sendable (String) -> Void
+        heldStore: HeldStore?, strays: Strays? = nil, settle: @escaping @Sendable () -> Void, clock: Clock,
+        say: @escaping @Sendable (String) -> Void
     ) {
         steps = WithdrawalSteps(registry: registry, check: check, deadLetters: deadLetters, names: names, clock: clock)
         self.lanes = lanes
         self.heldStore = heldStore
+        self.strays = strays
         self.settle = settle
         self.say = say
     }
 
-    /// Continues the withdrawals that an earlier run did not finish.
-    public func resume() throws(StorageFault) {
-        for receipt in try steps.unfinished() { enqueue(receipt) }
+    /// From now on, refuses the events that came in before any withdrawal on record. Call it before the lanes start. If the withdrawals
+    /// cannot be read, nothing that needs consent is handed over.
+    public func prepare() {
+        do throws(StorageFault) {
+            let unfinished = try steps.begin()
+            state.withLock { state in
+                state.waiting = unfinished
+                state.mustSearch = strays != nil && !steps.check.isWithoutBans
+            }
+        } catch {
+            steps.check.goBlind()
+            say("the withdrawals on record cannot be read: \(error); until the next start nothing that needs consent is delivered")
+        }
+    }
+
+    /// Continues the withdrawals that an earlier run did not finish, and searches the files that belong to no lane: they may have been put
+    /// there since.
+    public func resume() {
+        let (unfinished, hasWork) = state.withLock { state in
+            defer { state.isWorking = state.mustSearch || !state.waiting.isEmpty }
+            return (state.waiting.count, state.mustSearch || !state.waiting.isEmpty)
+        }
+        for _ in 0..<unfinished { heldStore?.beginWithdrawal() }
+        if hasWork { Thread.start("withdrawals") { self.work() }.detach() }
+    }
+
+    /// Writes to the receipts what the lanes have destroyed and no receipt has yet: events that came back from a provider after the receipt
+    /// was finished, and what an earlier run destroyed before it was killed.
+    public func settleLanes() {
+        var places: [String: Destroyed] = [:]
+        for lane in lanes() { places[Withdrawals.place(lane), default: Destroyed()].add(lane.destroyed) }
+        if places.values.allSatisfy(\.isEmpty) { return }
+        do throws(StorageFault) {
+            try steps.settle(places)
+        } catch {
+            say("what was destroyed for withdrawals could not be recorded in the receipts: \(error); the next start tries again")
+        }
     }
 
     /// Withdraws all consent, or consent to these purposes. Returns whether the withdrawal holds, and the number of its receipt.
@@ -106,7 +151,21 @@ public final class Withdrawals: Sendable {
     }
 
     private func work() {
-        while let next = state.withLock({ $0.next() }) { destroy(next) }
+        while let next = state.withLock({ $0.next() }) {
+            switch next {
+            case .receipt(let receipt): destroy(receipt)
+            case .strays: search()
+            }
+        }
+    }
+
+    private func search() {
+        guard let found = strays?(steps.check, false) else { return }
+        do throws(StorageFault) {
+            try steps.settle(found.mapValues(\.destroyed))
+        } catch {
+            say("what was destroyed in files without a provider could not be recorded: \(error)")
+        }
     }
 
     private func destroy(_ receipt: Int64) {
@@ -115,8 +174,11 @@ public final class Withdrawals: Sendable {
         var places = sweepLanes()
         do throws(StorageFault) {
             places["held events"] = try held.get()
+            places["dead letters"] = try steps.sweepLetters()
+            // This comes last: a file that turned out to be damaged in the steps before was set aside.
+            for (place, swept) in strays?(steps.check, true) ?? [:] { places[place, default: Swept()].add(swept) }
             guard try !steps.finish(receipt, places) else { return }
-            say("withdrawal \(receipt): a lane ended before everything was destroyed; the next start continues")
+            say("withdrawal \(receipt): not everything could be destroyed; the next start continues")
         } catch {
             say("withdrawal \(receipt): not everything is destroyed yet: \(error); the next start continues")
         }
@@ -147,23 +209,32 @@ public final class Withdrawals: Sendable {
     }
 }
 
+private enum Task {
+    case receipt(Int64)
+    case strays
+}
+
 extension Withdrawals.State {
-    fileprivate mutating func next() -> Int64? {
+    fileprivate mutating func next() -> Task? {
         assert(isWorking, "receipts are worked on, and no thread is noted for it")
+        // A receipt searches these files too.
+        if mustSearch, waiting.isEmpty {
+            mustSearch = false
+            return .strays
+        }
+        mustSearch = false
         guard !waiting.isEmpty else {
             isWorking = false
             return nil
         }
-        return waiting.removeFirst()
+        return .receipt(waiting.removeFirst())
     }
 }
 
 extension Swept {
     fileprivate mutating func add(_ other: Swept) {
-        assert(other.events >= 0 && other.bytes >= 0, "a negative number of events was destroyed")
-        events += other.events
-        bytes += other.bytes
+        destroyed.add(other.destroyed)
+        inFlight += other.inFlight
         isCut = isCut || other.isCut
-        isLoose = isLoose || other.isLoose
     }
 }

@@ -53,6 +53,8 @@ public final class DeadLetterFile: @unchecked Sendable {
     let file: GuardedFile
     var database: Database { file.database }
     private let cipher: Cipher?
+    /// What withdrawals have destroyed in the file so far.
+    public private(set) var destroyed: Destroyed
 
     /// Opens the file. If there is none, creates it if `makes` is true, and otherwise returns nil. A file that is damaged or has vanished
     /// is rebuilt if `makes` or `mends` is true: it is set aside, what can be read of it is taken over, and `say` reports the loss.
@@ -68,6 +70,12 @@ public final class DeadLetterFile: @unchecked Sendable {
         let use: GuardedFile.Use = makes ? .make : mends == true ? .mend : .open
         let found = try GuardedFile.open(path, kind: DeadLetterFile.kind, use: use, verifies: verifies, options: options, at: now)
         guard let found else { return nil }
+        do throws(StorageFault) {
+            destroyed = try found.database.readDestroyed()
+        } catch {
+            found.closeKeepingLog()
+            throw error
+        }
         file = found
         self.cipher = cipher
     }
@@ -208,12 +216,22 @@ public final class DeadLetterFile: @unchecked Sendable {
         }
     }
 
+    /// Removes letters that withdrawals destroy, and records their counts with it.
+    private func remove(_ ids: [Int64], destroyed more: Destroyed) throws(StorageFault) {
+        var whole = destroyed
+        whole.add(more)
+        try file.transaction { () throws(StorageFault) in
+            for id in ids { try database.statement("DELETE FROM letters WHERE id = ?1").bind(1, id).run() }
+            try database.writeDestroyed(whole, of: more.counts.keys)
+        }
+        destroyed = whole
+    }
+
     /// The greatest number of letters that one statement examines.
     private static let sweepLetters = 10_000
 
-    /// Destroys the letters that must not be sent any more, according to the demands of their routes. Returns their number and their bytes.
-    public func sweep(_ check: SecondCheck, _ routes: RunNames) throws(StorageFault) -> (events: Int, bytes: Int) {
-        var swept = (events: 0, bytes: 0)
+    /// Destroys the letters that must not be sent any more, according to the demands of their routes.
+    public func sweep(_ check: SecondCheck, _ routes: RunNames) throws(StorageFault) {
         var last: Int64 = 0
         while true {
             let select = try database.statement(
@@ -223,6 +241,7 @@ public final class DeadLetterFile: @unchecked Sendable {
                 """
             ).bind(1, last)
             var gone: [Int64] = []
+            var destroyed = Destroyed()
             var seen = 0
             while try select.step() {
                 seen += 1
@@ -231,10 +250,9 @@ public final class DeadLetterFile: @unchecked Sendable {
                 let subjects = DeadLetterFile.subjects(select.bytes(2))
                 switch check.check(route: routes.number(of: select.text(1)), level: level, arrival: select.int(5), subjects: subjects) {
                 case .pass: break
-                case .refused:
+                case .refused(let refused):
                     gone.append(last)
-                    swept.events += 1
-                    swept.bytes += Int(select.int(3))
+                    destroyed.add(refused.receipts[0], bytes: Int(select.int(3)))
                 case .unreadable:
                     select.reset()
                     throw StorageFault(.failed, "\(database.path): the consent records of its subjects cannot be read")
@@ -242,12 +260,11 @@ public final class DeadLetterFile: @unchecked Sendable {
             }
             select.reset()
             assert(gone.count <= seen, "more letters are destroyed than were examined")
-            if !gone.isEmpty { try remove(gone) }
+            if !gone.isEmpty { try remove(gone, destroyed: destroyed) }
             if seen < DeadLetterFile.sweepLetters { break }
         }
         try tidy()
         try clearGaps()
-        return swept
     }
 
     /// Removes the letters that are older than they may get. Returns their number and the time at which the next letter is due. `most`

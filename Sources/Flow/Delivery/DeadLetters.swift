@@ -32,8 +32,8 @@ public final class DeadLetters: Sendable {
         var isUntidy = false
         /// The trouble that was reported last, by provider. It is not reported again until events could be kept.
         var reported: [String: Trouble] = [:]
-        /// The events that were destroyed instead of being kept, since the last sweep.
-        var refused = Swept()
+        /// The events that withdrawals destroyed instead of being kept.
+        var refused = Destroyed()
     }
 
     fileprivate struct Trouble {
@@ -76,7 +76,7 @@ public final class DeadLetters: Sendable {
         return state.withLock { state in
             let (kept, refused) = state.divide(batch, by: check)
             guard let kept else {
-                state.destroy(refused)
+                state.refused.add(refused)
                 return (0, nil)
             }
             do throws(SpoolFault) {
@@ -89,14 +89,14 @@ public final class DeadLetters: Sendable {
                     note(DeadLetters.message(provider, over: trouble))
                 }
                 state.reported = [:]
-                state.destroy(refused)
+                state.refused.add(refused)
                 if let oldest = batch.entries.map(\.arrival).min() { onBurial?(oldest) }
                 return (0, nil)
             } catch {
                 // The file may have been moved away, or may be back the next time.
                 state.file = nil
                 // A lane that holds the batch comes again with all of it.
-                if isLost { state.destroy(refused) }
+                if isLost { state.refused.add(refused) }
                 let before = state.reported[provider]
                 if before?.kind != error.kind || before?.isLoss != isLost {
                     let rest =
@@ -208,18 +208,19 @@ public final class DeadLetters: Sendable {
     /// True if the file was found damaged in this run, and the number of letters that were lost.
     public var damage: (isFound: Bool, lost: Int) { state.withLock { $0.damage } }
 
-    /// Destroys the letters that may not be kept any more according to the ledger. Returns these and the events that were refused since the
-    /// last sweep.
+    /// Destroys the letters that may not be kept any more according to the ledger. Returns what withdrawals have destroyed so far, with the
+    /// events that were refused instead of being kept.
     public func sweep(_ check: SecondCheck, _ routes: RunNames) throws(SpoolFault) -> Swept {
         guard divert == nil else { return Swept() }
         defer { sendMessages() }
         return try state.withLock { (state) throws(SpoolFault) in
-            let found =
-                try use(&state, makes: false) { (file) throws(SpoolFault) in try file.sweep(check, routes) } ?? (events: 0, bytes: 0)
             var swept = Swept()
-            swap(&swept, &state.refused)
-            swept.events += found.events
-            swept.bytes += found.bytes
+            swept.destroyed = state.refused
+            let found = try use(&state, makes: false) { (file) throws(SpoolFault) in
+                try file.sweep(check, routes)
+                return file.destroyed
+            }
+            if let found { swept.destroyed.add(found) }
             return swept
         }
     }
@@ -264,19 +265,14 @@ extension DeadLetters.State {
         file = nil
     }
 
-    /// Divides a batch into the events that may be kept and those that the second check refuses. Each part is nil if it has no event.
-    fileprivate func divide(_ batch: Batch, by check: SecondCheck?) -> (kept: Batch?, refused: Batch?) {
-        guard case .refused(let indices)? = check?.answer(batch) else { return (batch, nil) }
-        let refused = batch.subset(indices)
-        let left = Set(batch.entries.indices).subtracting(indices).sorted()
+    /// Divides a batch into the events that may be kept and those that the second check refuses. The first is nil if it has no event. The
+    /// others are only counted, by the receipt of their withdrawal.
+    fileprivate func divide(_ batch: Batch, by check: SecondCheck?) -> (kept: Batch?, refused: Destroyed) {
+        guard case .refused(let refused)? = check?.answer(batch) else { return (batch, Destroyed()) }
+        var destroyed = Destroyed()
+        for (event, receipt) in zip(refused.events, refused.receipts) { destroyed.add(receipt, bytes: batch.event(event).count + 1) }
+        let left = Set(batch.entries.indices).subtracting(refused).sorted()
         assert(left.count + refused.count == batch.count, "an event of a burial is neither kept nor refused")
-        return (left.isEmpty ? nil : batch.subset(left), refused)
-    }
-
-    /// Counts events that are destroyed instead of being kept.
-    fileprivate mutating func destroy(_ batch: Batch?) {
-        guard let batch else { return }
-        refused.events += batch.count
-        refused.bytes += batch.bytes.count
+        return (left.isEmpty ? nil : batch.subset(left), destroyed)
     }
 }

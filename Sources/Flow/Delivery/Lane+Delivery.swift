@@ -13,7 +13,9 @@ extension Lane {
             switch nextStep(&answers) {
             case .deliver(let token, let batch, let attempt):
                 heartbeat.beat {
-                    provider.deliver(batch, attempt: attempt) { [weak self] outcome in
+                    provider.deliver(batch, attempt: attempt) { [weak self] events in
+                        self?.mayBegin(token, events) ?? false
+                    } _: { [weak self] outcome in
                         guard let self else { return }
                         carryOut(perform(.completed(token, AnswerMask.masked(outcome, of: batch))))
                     }
@@ -35,6 +37,12 @@ extension Lane {
             case .wait, .ask: preconditionFailure("nextStep returned a wait or a question")
             }
         }
+    }
+
+    /// Answers the question of a provider whether events of a delivery may leave. `Lane+Asking.swift` tells why the answer cannot be too
+    /// old.
+    private func mayBegin(_ token: UInt64, _ events: UnsafeBufferPointer<UInt64>?) -> Bool {
+        decide { $0.mayBegin(token, events, $1, consentIs: $2) }
     }
 
     /// Returns the next step that is no question and no wait. It asks the second check while it does not hold the lock; `Lane+Asking.swift`

@@ -102,16 +102,23 @@ struct SegmentEditor {
     mutating func event(
         _ text: Bytes, start: Int, end: Int, translator: inout Translator, into translation: inout Translation
     ) {
+        if take(text, start: start, end: end, translator: &translator, into: &translation) { return }
+        translation.refuseEvent(translator.reader.reason, at: translator.reader.offset, text: start..<end)
+    }
+
+    /// Appends the canonical event, or a fault of its members. Returns false and appends nothing if the text is not an event.
+    mutating func take(
+        _ text: Bytes, start: Int, end: Int, translator: inout Translator, into translation: inout Translation
+    ) -> Bool {
         translator.scratch.removeAll()
         translator.parts.truncate(to: firstPart)
         translator.edits.removeAll()
-        guard let event = translator.reader.read(text, start: start, end: end, into: &translator.scratch) else {
-            return translation.refuseEvent(translator.reader.reason, at: translator.reader.offset, text: start..<end)
-        }
+        guard let event = translator.reader.read(text, start: start, end: end, into: &translator.scratch) else { return false }
         let begin = translation.lines.count
         // The common members are searched for each event, so this is done only while the output is below its limit.
         guard translation.lines.count + translator.scratch.count + translator.common.count <= translator.limits.output else {
-            return translation.refuseEvent(.tooMuch(translator.limits.output), at: start)
+            translation.refuseEvent(.tooMuch(translator.limits.output), at: start)
+            return true
         }
         let members = translator.members
         let root = event.slots[PathTrie.root]
@@ -136,22 +143,25 @@ struct SegmentEditor {
             merge(
                 "context", shared: context, address: ipText, isPrivate: isPrivate, event: event, slot: event.slots[members.context],
                 translator: &translator)
-        else { return translation.refuseEvent(.form("context and integrations must be objects"), at: start) }
+        else {
+            translation.refuseEvent(.form("context and integrations must be objects"), at: start)
+            return true
+        }
         translator.edits.apply(event, translator.parts, into: &translation.lines)
         translation.endLine(from: begin, translator.limits, at: start)
+        return true
     }
 
-    /// Appends the event as it was received, plus `receivedAt` if it is wanted and missing, and the client's address.
+    /// Appends the event as it was received, plus `receivedAt` if it is wanted and missing, and the client's address. Returns false and
+    /// appends nothing if the text is not an event.
     mutating func stamp(
         _ text: Bytes, start: Int, end: Int, receivedAt isWanted: Bool, translator: inout Translator,
         into translation: inout Translation
-    ) {
+    ) -> Bool {
         translator.scratch.removeAll()
         translator.parts.truncate(to: firstPart)
         translator.edits.removeAll()
-        guard let event = translator.reader.read(text, start: start, end: end, into: &translator.scratch) else {
-            return translation.refuseEvent(translator.reader.reason, at: translator.reader.offset, text: start..<end)
-        }
+        guard let event = translator.reader.read(text, start: start, end: end, into: &translator.scratch) else { return false }
         let begin = translation.lines.count
         let members = translator.members
         if isWanted, !event.slots[members.receivedAt].isPresent {
@@ -168,6 +178,7 @@ struct SegmentEditor {
             translator: &translator)
         translator.edits.apply(event, translator.parts, into: &translation.lines)
         translation.endLine(from: begin, translator.limits, at: start)
+        return true
     }
 
     private func correctClock(_ event: ScannedEvent, root: Slot, translator: inout Translator) {

@@ -46,8 +46,14 @@ public final class ProviderSlot: Provider {
     // MARK: - As the lane sees it
 
     public func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+        deliver(batch, attempt: attempt, asking: { _ in true }, done)
+    }
+
+    public func deliver(
+        _ batch: Batch, attempt: Int, asking: @escaping Asking, _ done: @escaping @Sendable (BatchOutcome) -> Void
+    ) {
         let (provider, number) = enter(2)
-        provider.deliver(batch, attempt: attempt) { [self] outcome in
+        provider.deliver(batch, attempt: attempt, asking: asking) { [self] outcome in
             let isOld = state.withLock { $0.number != number || $0.next != nil }
             leave(number)
             done(isOld ? outcome.forItsSuccessor : outcome)
@@ -69,6 +75,11 @@ public final class ProviderSlot: Provider {
             return (state.current, state.number)
         }
         listen(to: provider, number)
+    }
+
+    /// Erasures do not wait for the lane, so a provider that is being replaced may still get one. Its answer counts like any other.
+    public func erase(_ request: ErasureRequest, _ done: @escaping @Sendable (ErasureAnswer) -> Void) {
+        state.withLock { $0.current }.erase(request, done)
     }
 
     public func close() {

@@ -77,6 +77,8 @@ public final class HeldFile: @unchecked Sendable {
     var routes: FileNumbers
     /// The number of bytes that the budget currently counts for this file.
     private var budgeted = 0
+    /// What withdrawals have destroyed in the file so far.
+    public private(set) var destroyed = Destroyed()
     /// The numbers of an addition that failed. Its rows may exist all the same, if the disk stored them and then reported an error.
     private var doubtful: ClosedRange<Int64>?
 
@@ -96,6 +98,7 @@ public final class HeldFile: @unchecked Sendable {
             if try database.admits(options.cipher, sealing: "events") {
                 try file.transaction { () throws(StorageFault) in try database.note(options.cipher) }
             }
+            destroyed = try database.readDestroyed()
             budget(Int(try database.number("SELECT coalesce(sum(bytes), 0) FROM events") ?? 0))
         } catch {
             file.closeKeepingLog()
@@ -204,8 +207,10 @@ public final class HeldFile: @unchecked Sendable {
     }
 
     /// Destroys the rows of `remove`, and lets the rows of `narrow` wait for fewer routes. Does all of it or nothing. Ignores rows that do
-    /// not exist.
-    public func change(remove: [Int64], narrow: [(id: Int64, routes: [UInt16])] = []) throws(StorageFault) {
+    /// not exist. `destroyed` counts the rows of `remove` that withdrawals destroy.
+    public func change(
+        remove: [Int64], narrow: [(id: Int64, routes: [UInt16])] = [], destroyed more: Destroyed = Destroyed()
+    ) throws(StorageFault) {
         if remove.isEmpty, narrow.isEmpty, doubtful == nil { return }
         assert(Set(remove).isDisjoint(with: narrow.map(\.id)), "an event is both destroyed and kept")
         var shrunk = 0
@@ -215,7 +220,12 @@ public final class HeldFile: @unchecked Sendable {
                 try database.statement("UPDATE events SET routes = ?2 WHERE id = ?1").bind(1, row.id).bind(2, try text(of: row.routes))
                     .run()
             }
+            guard !more.isEmpty else { return }
+            var whole = destroyed
+            whole.add(more)
+            try database.writeDestroyed(whole, of: more.counts.keys)
         }
+        destroyed.add(more)
         budget(-shrunk)
     }
 

@@ -7,7 +7,8 @@ struct RequestHead {
     private(set) var request: Request
     private(set) var count = 0
     private(set) var bytes = 0
-    private var isBroken = false
+    /// True if a line of the head is not as RFC 9112 demands.
+    var isBroken = false
     /// True if the connection must end after the reply, because the start of the next request cannot be trusted.
     private(set) var mustClose = false
     let limits: HTTPLimits

@@ -2,6 +2,7 @@
 // and its delivery by a token. Neither is a pointer. So a callback that is repeated, late or invalid finds nothing and does no harm.
 
 internal import CSwitchyardPlugin
+internal import Delivery
 internal import Document
 internal import Platform
 internal import Queueing
@@ -34,11 +35,22 @@ final class Callbacks: Sendable {
     private struct UnderWay {
         /// The batch that is lent to the module. It is nil for a flush.
         let loan: Borrow?
+        /// Asks whether events may leave. It is nil for a flush.
+        let asking: Asking?
+        /// True if a question about this delivery was answered with no.
+        var isRefused = false
         let done: @Sendable (BatchOutcome) -> Void
+    }
+
+    private struct UnderErasure {
+        /// The number of its subjects.
+        let count: Int
+        let done: @Sendable (ErasureAnswer) -> Void
     }
 
     private struct State {
         var underWay: [UInt64: UnderWay] = [:]
+        var erasures: [UInt64: UnderErasure] = [:]
         var strays = 0
         var handler: (@Sendable (Answer) -> Void)?
         var gone: Answer?
@@ -50,6 +62,13 @@ final class Callbacks: Sendable {
     private let outcome: ForeignOutcome
     private let gate: LogGate
     private let state = Monitor(State())
+    /// The number by which the module names the instance. It is 0 before the instance has one.
+    private let number = Monitor<UInt>(0)
+
+    func connect(as number: UInt) { self.number.withLock { $0 = number } }
+
+    /// What a module passes back to name the instance.
+    var context: UnsafeMutableRawPointer? { UnsafeMutableRawPointer(bitPattern: number.withLock { $0 }) }
 
     init(
         provider: String, module: String, hidden: HiddenTexts, clock: Clock, log: @escaping @Sendable (LogLevel, String) -> Void
@@ -64,16 +83,24 @@ final class Callbacks: Sendable {
 
     // MARK: From the host
 
-    func begin(_ batch: any BorrowedBatch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) -> Borrow {
+    func begin(
+        _ batch: any BorrowedBatch, attempt: Int, asking: @escaping Asking, _ done: @escaping @Sendable (BatchOutcome) -> Void
+    ) -> Borrow {
         let token = CallbackRegistry.nextToken()
         let loan = Borrow(batch, attempt: attempt, token: token)
-        state.withLock { $0.underWay[token] = UnderWay(loan: loan, done: done) }
+        state.withLock { $0.underWay[token] = UnderWay(loan: loan, asking: asking, done: done) }
         return loan
     }
 
     func beginFlush(_ done: @escaping @Sendable (Outcome) -> Void) -> UInt64 {
         let token = CallbackRegistry.nextToken()
-        state.withLock { $0.underWay[token] = UnderWay(loan: nil, done: { done($0.batch) }) }
+        state.withLock { $0.underWay[token] = UnderWay(loan: nil, asking: nil, done: { done($0.batch) }) }
+        return token
+    }
+
+    func beginErasure(of count: Int, _ done: @escaping @Sendable (ErasureAnswer) -> Void) -> UInt64 {
+        let token = CallbackRegistry.nextToken()
+        state.withLock { $0.erasures[token] = UnderErasure(count: count, done: done) }
         return token
     }
 
@@ -88,17 +115,22 @@ final class Callbacks: Sendable {
         if let gone { handler(gone) }
     }
 
-    /// Ends all deliveries under way as unknown. From then on the module's callbacks have no effect, except that completions are counted.
+    /// Ends all deliveries and erasures under way as unknown. From then on the module's callbacks have no effect, except that completions are counted.
     /// Returns the memory that is still lent to the module. The caller must keep it until destroy has returned.
     func end() -> [Borrow] {
-        let left: [UnderWay] = state.withLock { state in
+        let (left, erasures): ([UnderWay], [UnderErasure]) = state.withLock { state in
             state.ended = true
             state.handler = nil
-            defer { state.underWay = [:] }
-            return state.underWay.sorted { $0.key < $1.key }.map(\.value)
+            defer {
+                state.underWay = [:]
+                state.erasures = [:]
+            }
+            return (state.underWay.sorted { $0.key < $1.key }.map(\.value), state.erasures.sorted { $0.key < $1.key }.map(\.value))
         }
         gate.end()
-        for one in left { one.done(BatchOutcome(.unknown(Answer("the provider was closed before the module answered")))) }
+        let closed = Outcome.unknown(Answer("the provider was closed before the module answered"))
+        for one in left { one.done(BatchOutcome(closed)) }
+        for one in erasures { one.done(ErasureAnswer(closed)) }
         return left.compactMap(\.loan)
     }
 
@@ -113,7 +145,33 @@ final class Callbacks: Sendable {
             return found
         }
         guard let found else { return }
-        found.done(outcome.read(batch, events: events, count: count, of: found.loan?.count ?? 0))
+        found.done(outcome.read(batch, events: events, count: count, of: found.loan?.count ?? 0, wasRefused: found.isRefused))
+    }
+
+    /// Returns true if these events of a delivery may leave now. A question that makes no sense is answered with no.
+    func mayBegin(_ token: UInt64, events: UnsafePointer<UInt64>?, count: Int) -> Bool {
+        guard let found = state.withLock({ $0.underWay[token] }), let asking = found.asking, let total = found.loan?.count else {
+            return false
+        }
+        var list: UnsafeBufferPointer<UInt64>?
+        if let events, count >= 0 { list = UnsafeBufferPointer(start: events, count: count) }
+        // The lane is asked while no lock is held here, since it takes locks of its own.
+        if list?.allSatisfy({ $0 < UInt64(total) }) ?? true, asking(list) { return true }
+        state.withLock { $0.underWay[token]?.isRefused = true }
+        return false
+    }
+
+    func erased(
+        _ token: UInt64, _ whole: UnsafePointer<switchyard_outcome>?, subjects: UnsafePointer<switchyard_event_outcome>?, count: Int,
+        newState: switchyard_bytes
+    ) {
+        let found: UnderErasure? = state.withLock { state in
+            let found = state.erasures.removeValue(forKey: token)
+            if found == nil { state.strays += 1 }
+            return found
+        }
+        guard let found else { return }
+        found.done(outcome.read(erasure: whole, subjects: subjects, count: count, of: found.count, state: newState))
     }
 
     func log(_ level: Int32, _ message: switchyard_bytes) {
@@ -164,6 +222,7 @@ enum CallbackRegistry {
             state.lines[number] = Line(callbacks: callbacks, host: host)
             return number
         }
+        callbacks.connect(as: number)
         host.initialize(
             to: switchyard_host(
                 abi_version: SWITCHYARD_ABI_VERSION, struct_size: UInt32(MemoryLayout<switchyard_host>.size),
@@ -172,7 +231,10 @@ enum CallbackRegistry {
                 complete: { context, token, batch, events, count in
                     CallbackRegistry.find(context)?.complete(token, batch: batch, events: events, count: count)
                 },
-                closed: { context, message in CallbackRegistry.find(context)?.closed(message) }))
+                closed: { context, message in CallbackRegistry.find(context)?.closed(message) },
+                may_begin: { context, token, events, count in
+                    CallbackRegistry.find(context)?.mayBegin(token, events: events, count: count) == true ? 1 : 0
+                }))
         return UnsafePointer(host)
     }
 
@@ -183,6 +245,15 @@ enum CallbackRegistry {
             return state.lastToken
         }
     }
+
+    /// The function with which a module ends an erasure.
+    static let erased:
+        @convention(c) (
+            UnsafeMutableRawPointer?, UInt64, UnsafePointer<switchyard_outcome>?, UnsafePointer<switchyard_event_outcome>?, Int,
+            switchyard_bytes
+        ) -> Void = { context, token, outcome, subjects, count, state in
+            CallbackRegistry.find(context)?.erased(token, outcome, subjects: subjects, count: count, newState: state)
+        }
 
     private static func find(_ context: UnsafeMutableRawPointer?) -> Callbacks? {
         let number = UInt(bitPattern: context)

@@ -2,6 +2,7 @@
 // events are sent again with the same ids. Every index in the result is within the batch.
 
 internal import CSwitchyardPlugin
+internal import Delivery
 internal import Document
 internal import Queueing
 
@@ -15,8 +16,17 @@ struct ForeignOutcome {
     /// The limit for the message of one event. It is smaller, since there may be one message for each event.
     private static let eventMessage = 512
 
-    /// Reads the arguments of `complete` for a delivery of `total` events. A flush has no events.
+    /// Reads the arguments of `complete` for a delivery of `total` events. A flush has no events. `wasRefused` is true if the module was not
+    /// allowed to send some of them.
     func read(
+        _ batch: UnsafePointer<switchyard_outcome>?, events: UnsafePointer<switchyard_event_outcome>?, count: Int, of total: Int,
+        wasRefused: Bool = false
+    ) -> BatchOutcome {
+        let outcome = readAll(batch, events: events, count: count, of: total)
+        return wasRefused ? outcome : outcome.withoutUntried(of: "the module \(module)")
+    }
+
+    private func readAll(
         _ batch: UnsafePointer<switchyard_outcome>?, events: UnsafePointer<switchyard_event_outcome>?, count: Int, of total: Int
     ) -> BatchOutcome {
         guard let batch else { return senseless("ended a delivery without an outcome") }
@@ -41,6 +51,21 @@ struct ForeignOutcome {
         return BatchOutcome(whole, events: single)
     }
 
+    /// Reads the arguments with which a module ends an erasure of `total` subjects.
+    func read(
+        erasure outcome: UnsafePointer<switchyard_outcome>?, subjects: UnsafePointer<switchyard_event_outcome>?, count: Int, of total: Int,
+        state: switchyard_bytes
+    ) -> ErasureAnswer {
+        guard outcome != nil else { return ErasureAnswer(unknown("ended an erasure without an outcome")) }
+        // What else the module says may depend on the state, so nothing of such an answer is trusted.
+        guard (0...ErasureRequest.mostState).contains(state.size), state.size == 0 || state.data != nil else {
+            let size = UInt(bitPattern: state.size)
+            return ErasureAnswer(unknown("gave a state of \(size) bytes for an erasure; at most \(ErasureRequest.mostState) are kept"))
+        }
+        let bytes = Array(UnsafeBufferPointer(start: state.data, count: state.size))
+        return ErasureAnswer(read(outcome, events: subjects, count: count, of: total), state: bytes)
+    }
+
     private func readSingle(_ outcome: switchyard_outcome) -> Outcome {
         if case .closed = read(outcome, most: 0) { return unknown("called the destination closed for a single event") }
         return read(outcome, most: Self.eventMessage)
@@ -56,10 +81,21 @@ struct ForeignOutcome {
         case SWITCHYARD_UNKNOWN.rawValue: return .unknown(answer)
         case SWITCHYARD_FAULT.rawValue: return .fault(answer)
         case SWITCHYARD_CLOSED.rawValue: return .closed(answer)
+        case SWITCHYARD_UNTRIED.rawValue: return .untried
         default: return unknown("reported an outcome of the unknown kind \(outcome.kind)")
         }
     }
 
     private func senseless(_ what: String) -> BatchOutcome { BatchOutcome(unknown(what)) }
     private func unknown(_ what: String) -> Outcome { .unknown(Answer("the module \(module) \(what)")) }
+}
+
+extension BatchOutcome {
+    /// Untried events are handed over again at once. A module that calls events untried without a reason would so get them without a pause.
+    func withoutUntried(of module: String) -> BatchOutcome {
+        func outcome(_ outcome: Outcome) -> Outcome {
+            outcome == .untried ? .retry(Answer("\(module) did not send events that it was allowed to send"), after: nil) : outcome
+        }
+        return BatchOutcome(outcome(batch), events: events.mapValues(outcome))
+    }
 }

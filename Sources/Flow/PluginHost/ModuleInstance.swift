@@ -22,10 +22,13 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
     let handle: UnsafeMutableRawPointer
     let callbacks: Callbacks
     let visitor: ExitGuard.Visitor
+    /// True if the module asks before each request begins.
+    let asks: Bool
     private let life = Monitor(Life())
 
-    init(table: switchyard_plugin, handle: UnsafeMutableRawPointer, callbacks: Callbacks, visitor: ExitGuard.Visitor) {
+    init(table: switchyard_plugin, handle: UnsafeMutableRawPointer, asks: Bool, callbacks: Callbacks, visitor: ExitGuard.Visitor) {
         self.table = table
+        self.asks = asks
         self.handle = handle
         self.callbacks = callbacks
         self.visitor = visitor
@@ -40,12 +43,23 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
         deliver(lent: batch, attempt: attempt, done)
     }
 
-    public func deliver(lent batch: any BorrowedBatch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+    public func deliver(
+        _ batch: Batch, attempt: Int, asking: @escaping Asking, _ done: @escaping @Sendable (BatchOutcome) -> Void
+    ) {
+        deliver(lent: batch, attempt: attempt, asking: asking, done)
+    }
+
+    /// Delivers a batch. A module that does not ask has begun with all events when it is called.
+    public func deliver(
+        lent batch: any BorrowedBatch, attempt: Int, asking: @escaping Asking = { _ in true },
+        _ done: @escaping @Sendable (BatchOutcome) -> Void
+    ) {
+        guard asks || asking(nil) else { return done(BatchOutcome(.untried)) }
         guard enter() else {
             done(BatchOutcome(.retry(Answer("the provider is closed"), after: nil)))
             return
         }
-        let loan = callbacks.begin(batch, attempt: attempt, done)
+        let loan = callbacks.begin(batch, attempt: attempt, asking: asking, done)
         // The loan must outlive the call, since the module may end the delivery and then read the batch.
         withExtendedLifetime(loan) { visitor.during(.deliver) { table.deliver(handle, loan.table) } }
         leave()

@@ -284,20 +284,26 @@ struct Backlog: ~Copyable {
     /// Releases these events of an origin, so that they leave the disk.
     mutating func release(_ share: Share) { batches.release(share) }
 
+    /// Records what withdrawals have destroyed, in the same commit as what they release.
+    mutating func note(_ destroyed: Destroyed) { batches.note(destroyed) }
+
     mutating func noteTry(_ share: Share, attempts: Int, first: Int64) { batches.noteTry(share, attempts: attempts, first: first) }
 
     /// Removes the events that must go from the rows that are not stored yet. Returns them, and the time at which the next of the others is
     /// too old.
-    mutating func sweep(at now: Instant, _ find: (Batch) -> RetentionSweep.Finds?) -> (gone: [(batch: Batch, isRefused: Bool)], due: Int64?)
-    {
+    mutating func sweep(
+        at now: Instant, _ find: (Batch) -> RetentionSweep.Finds?
+    ) -> (gone: [(batch: Batch, isRefused: Bool)], destroyed: Destroyed, due: Int64?) {
         form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
         var gone: [(batch: Batch, isRefused: Bool)] = []
+        var destroyed = Destroyed()
         var kept: [Unstored] = []
         var due: Int64?
         for var next in unstored.removeAll() {
             if let found = find(next.batch) {
                 if let other = found.due { due = min(due ?? .max, other) }
                 if !found.refused.isEmpty { gone.append((next.batch.subset(found.refused), true)) }
+                destroyed.add(found.destroyed(of: next.batch))
                 if !found.aged.isEmpty { gone.append((next.batch.subset(found.aged), false)) }
                 let left = found.left(of: next.batch.count)
                 guard !left.isEmpty else {
@@ -312,7 +318,7 @@ struct Backlog: ~Copyable {
         for next in kept { unstored.append(next) }
         for (batch, _) in gone { unstoredBytes -= batch.bytes.count }
         assert(unstoredBytes >= 0, "more bytes were destroyed than waited")
-        return (gone, due)
+        return (gone, destroyed, due)
     }
 
     private mutating func pass(_ position: UInt64) {

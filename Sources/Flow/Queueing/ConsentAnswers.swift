@@ -44,6 +44,8 @@ extension SecondCheck.Answer {
         assert(zip(indices, indices.dropFirst()).allSatisfy(<), "the events of a part are not in their order")
         let all = Set(refused)
         let part = indices.indices.filter { all.contains(indices[$0]) }
-        return part.isEmpty ? .pass : .refused(part)
+        let kept = Set(indices)
+        let receipts = zip(refused.events, refused.receipts).filter { kept.contains($0.0) }.map(\.1)
+        return part.isEmpty ? .pass : .refused(SecondCheck.Refused(part, receipts: receipts))
     }
 }

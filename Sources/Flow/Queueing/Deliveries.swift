@@ -2,13 +2,14 @@
 // token is never used twice, that `bytes` is the sum of the batches in flight, and that a delivery is either in flight or abandoned.
 
 internal import Admission
+internal import ConsentGate
 internal import Platform
 
 struct Deliveries {
     /// What became known when the provider ended a call.
     enum Ending {
         /// The delivery was in flight.
-        case delivery(WaitingBatch)
+        case delivery(Handed)
         /// The delivery was abandoned at its deadline.
         case late
         /// No such delivery is known: it ended before, or the lane has ended since.
@@ -24,7 +25,7 @@ struct Deliveries {
         var passed = 0
     }
 
-    private var inFlight: [UInt64: WaitingBatch] = [:]
+    private var inFlight: [UInt64: Handed] = [:]
     /// The number of bytes of the batches in flight.
     private(set) var bytes = 0
     private var lastToken: UInt64 = 0
@@ -36,21 +37,22 @@ struct Deliveries {
 
     var count: Int { inFlight.count }
     var isEmpty: Bool { inFlight.isEmpty }
-    var batches: [Batch] { inFlight.values.map(\.batch) }
-    /// The batches in flight, in the order of their hand-over.
-    var inOrder: [WaitingBatch] { inFlight.sorted { $0.key < $1.key }.map(\.value) }
-    subscript(token: UInt64) -> WaitingBatch? { inFlight[token] }
+    var batches: [Batch] { inFlight.values.map(\.waiting.batch) }
+    /// The deliveries in flight, in the order of their hand-over.
+    var inOrder: [(token: UInt64, handed: Handed)] { inFlight.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
+    subscript(token: UInt64) -> Handed? { inFlight[token] }
 
     func isOfReplacedProvider(_ token: UInt64) -> Bool { token < firstToken }
 
     /// Notes that another provider gets the deliveries from now on.
     mutating func replaceProvider() { firstToken = lastToken + 1 }
 
-    /// Begins a delivery, and the call of the lane's thread if the delivery has a deadline. Returns its token.
-    mutating func begin(_ waiting: WaitingBatch) -> UInt64 {
+    /// Begins a delivery, and the call of the lane's thread if the delivery has a deadline. `version` is the one of consent under which the
+    /// whole batch passed. Returns its token.
+    mutating func begin(_ waiting: WaitingBatch, passedAt version: SecondCheck.Version?) -> UInt64 {
         assert(waiting.batch.count > 0, "a batch without events is handed over")
         lastToken += 1
-        inFlight[lastToken] = waiting
+        inFlight[lastToken] = Handed(waiting, passedAt: version)
         bytes += waiting.batch.bytes.count
         call = waiting.due.map { Call(token: lastToken, due: $0) }
         return lastToken
@@ -65,25 +67,41 @@ struct Deliveries {
 
     /// Removes a delivery that is past its deadline, and waits no longer for its end.
     mutating func abandon(_ token: UInt64) -> WaitingBatch? {
-        guard let waiting = remove(token) else { return nil }
+        guard let handed = remove(token) else { return nil }
         abandoned.insert(token)
-        return waiting
+        return handed.waiting
     }
 
-    private mutating func remove(_ token: UInt64) -> WaitingBatch? {
-        guard let waiting = inFlight.removeValue(forKey: token) else { return nil }
-        bytes -= waiting.batch.bytes.count
+    private mutating func remove(_ token: UInt64) -> Handed? {
+        guard let handed = inFlight.removeValue(forKey: token) else { return nil }
+        bytes -= handed.waiting.batch.bytes.count
         assert(bytes >= 0 && (bytes == 0 || !inFlight.isEmpty), "the bytes in flight do not match the batches in flight")
-        return waiting
+        return handed
     }
 
-    /// Removes and returns all deliveries, in the order of their hand-over. The lane has ended.
+    /// Removes and returns what is left of all deliveries, in the order of their hand-over. The lane has ended.
     mutating func removeAll() -> [WaitingBatch] {
-        let all = inOrder
+        let all = inOrder.map(\.handed.waiting)
         assert(all.reduce(0) { $0 + $1.batch.bytes.count } == bytes, "the bytes in flight do not match the batches in flight")
         inFlight.removeAll()
         bytes = 0
-        return all
+        return all.filter { $0.batch.count > 0 }
+    }
+
+    // MARK: - Events that leave
+
+    /// Notes that these events of a delivery, by their index as they were handed over, have begun to leave. Nil stands for all events.
+    mutating func noteBegun(_ token: UInt64, _ events: [Int]?) { inFlight[token]?.noteBegun(events) }
+
+    /// Notes the version of consent under which all events of a delivery passed.
+    mutating func notePassed(_ token: UInt64, at version: SecondCheck.Version?) { inFlight[token]?.passed = version }
+
+    /// Takes events out of a delivery, by their index in what is left of it. They must not have begun. Returns them.
+    mutating func withdraw(_ events: [Int], from token: UInt64) -> WaitingBatch? {
+        guard !events.isEmpty, let taken = inFlight[token]?.withdraw(events) else { return nil }
+        bytes -= taken.batch.bytes.count
+        assert(bytes >= 0, "more bytes were taken out of a delivery than it has")
+        return taken
     }
 
     // MARK: - Deadlines
@@ -95,10 +113,12 @@ struct Deliveries {
     mutating func forgetAbandoned() { abandoned = [] }
 
     /// The earliest deadline. It is nil if nothing has one.
-    var nextDeadline: Instant? { (inFlight.values.compactMap(\.due) + (call.map { [$0.due] } ?? [])).min() }
+    var nextDeadline: Instant? { (inFlight.values.compactMap(\.waiting.due) + (call.map { [$0.due] } ?? [])).min() }
 
     /// The deliveries in flight that are past their deadline. The latest comes first.
-    func pastDeadline(at now: Instant) -> [UInt64] { inFlight.filter { $0.value.due.map { $0 <= now } ?? false }.keys.sorted(by: >) }
+    func pastDeadline(at now: Instant) -> [UInt64] {
+        inFlight.filter { $0.value.waiting.due.map { $0 <= now } ?? false }.keys.sorted(by: >)
+    }
 
     /// The number of calls that the provider still holds after their deadline. A call that blocks the lane's thread counts again after each
     /// further deadline. Nothing else can be delivered meanwhile, since only one thread at a time calls a module.

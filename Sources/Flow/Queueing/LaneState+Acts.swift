@@ -54,6 +54,30 @@ extension LaneState {
         }
     }
 
+    /// Returns true if these events of a delivery may leave now, and notes that they have begun. They are indices into the batch as it was
+    /// handed over; nil stands for all of them. A delivery that was given up, or that is unknown, may not leave: its events may be in
+    /// another delivery, or have another fate.
+    public mutating func mayBegin(
+        _ token: UInt64, _ events: UnsafeBufferPointer<UInt64>?, _ answers: ConsentAnswers, consentIs version: SecondCheck.Version?
+    ) -> Reply<Bool> {
+        guard let handed = deliveries[token] else { return .done(false) }
+        let wanted = events.map { $0.map { Int(clamping: $0) } }
+        guard handed.has(wanted) else { return .done(false) }
+        if withdrawals.checksConsent, handed.passed != version {
+            let batch = handed.waiting.batch
+            guard unchecked([batch], answers, consentIs: version).isEmpty else { return .ask([batch]) }
+            switch answers[batch] {
+            case .pass: deliveries.notePassed(token, at: version)
+            case .unreadable: return .done(false)
+            case .refused(let refused):
+                let refused = Set(refused)
+                if handed.left(wanted).contains(where: refused.contains) { return .done(false) }
+            }
+        }
+        deliveries.noteBegun(token, wanted)
+        return .done(true)
+    }
+
     /// Returns the number of events in flight that may not be delivered any more.
     public func refusedInFlight(_ answers: ConsentAnswers, consentIs version: SecondCheck.Version?) -> Reply<Int> {
         let open = unchecked(deliveries.batches, answers, consentIs: version)
@@ -70,14 +94,14 @@ extension LaneState {
         guard withdrawals.checksConsent else { return [] }
         switch act {
         case .completed(let token, let outcome):
-            guard let waiting = deliveries[token] else { return [] }
+            guard let handed = deliveries[token] else { return [] }
             if closes(token, outcome) { return allToEnd() }
-            return outcome == BatchOutcome(.delivered) ? [] : [waiting.batch]
+            return outcome == BatchOutcome(.delivered) ? [] : [handed.waiting.batch]
         case .expire:
             guard isRunning else { return [] }
             let due = deliveries.pastDeadline(at: now)
             let closes = ending.closingAnswer != nil && due.count == deliveries.count
-            return closes || deliveries.overdue(at: now) >= plan.abandon ? allToEnd() : due.compactMap { deliveries[$0]?.batch }
+            return closes || deliveries.overdue(at: now) >= plan.abandon ? allToEnd() : due.compactMap { deliveries[$0]?.waiting.batch }
         case .destinationGone: return deliveries.isEmpty && isRunning ? allToEnd() : []
         case .giveUp: return phase == .ended ? [] : allToEnd()
         case .stop(_, let isInDelivery): return isInDelivery && phase != .ended && phase != .stopped ? allToEnd() : []

@@ -35,6 +35,7 @@ extension LaneState {
         for token in deliveries.pastDeadline(at: now) {
             guard var delivery = deliveries.abandon(token) else { continue }
             account.abandoned += 1
+            if delivery.batch.count == 0 { continue }
             delivery.mayHaveArrived = true
             guard let waiting = rest(of: delivery, answers[delivery.batch]) else { continue }
             again(waiting, answer: Answer("no answer within \(plan.deadline.configured)"), after: nil, at: now, effects: &effects)

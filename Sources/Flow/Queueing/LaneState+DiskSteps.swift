@@ -31,7 +31,12 @@ extension LaneState {
         /// The time in nanoseconds since 1970.
         var now: Int64
 
-        public func sweep(_ check: SecondCheck?) -> RetentionSweep { RetentionSweep(checksConsent ? check : nil, retention, now: now) }
+        /// True if the sweep carries out a withdrawal.
+        var isForWithdrawal = false
+
+        public func sweep(_ check: SecondCheck?) -> RetentionSweep {
+            RetentionSweep(checksConsent ? check : nil, retention, now: now, isForWithdrawal: isForWithdrawal)
+        }
     }
 
     /// The number of attempts to store the rest after the lane has ended, and the pause between them.
@@ -74,7 +79,8 @@ extension LaneState {
         if let row = sweeping.row, storeHealth.mayRecord(at: now), storeHealth.sweeps.isDue(at: now), !hasGivenUpSweeping {
             withdrawals.sweeping?.isAsked = true
             let order = SweepOrder(
-                checksConsent: sweeping.isForWithdrawal && withdrawals.checksConsent, retention: ages.retention, now: ages.wall(now))
+                checksConsent: sweeping.isForWithdrawal && withdrawals.checksConsent, retention: ages.retention, now: ages.wall(now),
+                isForWithdrawal: sweeping.isForWithdrawal)
             return .sweep(after: max(row, backlog.position), order)
         }
         // This comes before all other work, since a withdrawal waits until the destroyed events have left the file.

@@ -45,7 +45,7 @@ extension LaneState {
             waiting.attempts += 1
             waiting.firstTried = waiting.firstTried ?? now
             waiting.due = due(from: now)
-            return .deliver(token: deliveries.begin(waiting), waiting.batch, attempt: waiting.attempts)
+            return .deliver(token: deliveries.begin(waiting, passedAt: version), waiting.batch, attempt: waiting.attempts)
         }
         if phase == .draining, deliveries.isEmpty, queue.isEmpty, letters.count == 0, !isDurable || isDiskEmpty {
             assert(heldBytes == 0, "the lane has delivered everything, but bytes are left in memory")

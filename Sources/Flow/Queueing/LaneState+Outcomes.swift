@@ -8,18 +8,22 @@ internal import Platform
 
 extension LaneState {
     mutating func completed(_ token: UInt64, _ outcome: BatchOutcome, _ answers: ConsentAnswers, at now: Instant) -> [Effect] {
-        let waiting: WaitingBatch
+        let handed: Handed
         switch deliveries.end(token) {
-        case .delivery(let delivery): waiting = delivery
+        case .delivery(let delivery): handed = delivery
         case .late:
             account.late += 1
             return []
         case .unknown: return []
         }
+        let waiting = handed.waiting
         // A pause that the old provider asks for does not concern the provider that replaced it.
-        let outcome = deliveries.isOfReplacedProvider(token) ? outcome.withoutTimes : outcome
+        let told = handed.outcome(outcome)
+        let outcome = deliveries.isOfReplacedProvider(token) ? told.withoutTimes : told
         var effects: [Effect] = []
-        if outcome.events.isEmpty {
+        if waiting.batch.count == 0 {
+            if case .closed(let answer) = outcome.batch { effects += closeAfterDeliveries(answer, answers) }
+        } else if outcome.events.isEmpty {
             apply(outcome.batch, to: waiting, answers[waiting.batch], answers, at: now, &effects)
             if outcome.batch.showsHealth { noteSuccess(&effects) }
         } else {

@@ -140,7 +140,7 @@ extension LaneState {
         var unswept: [Effect] = []
         if let sweeping = withdrawals.sweeping {
             // Some destroyed events may still be in the file.
-            var swept = report(of: sweeping.swept, answers)
+            var swept = withdrawals.report(of: sweeping.swept)
             swept.isCut = true
             unswept = [.swept(swept, sweeping.done)]
         }

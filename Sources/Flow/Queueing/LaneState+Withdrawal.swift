@@ -1,8 +1,8 @@
 // Destroys the waiting events of a lane that may not be delivered any more. In memory it does so at once, on disk step by step while the
-// lane continues. Deliveries in flight are only counted. The same sweep destroys events that are too old. This file is a part of the pure
-// lane state.
+// lane continues. Events that were handed over and have not begun to leave are taken out of their delivery; those that have begun are only
+// counted. The same sweep destroys events that are too old. This file is a part of the pure lane state.
 
-internal import Admission
+public import Admission
 internal import ConsentGate
 internal import Platform
 internal import Spool
@@ -15,8 +15,9 @@ extension LaneState {
         swept.inFlight = refusedInFlight(answers)
         sweepMemory(checkedBy: answers, at: now)
         guard storeHealth.canStore else {
-            swept = report(of: swept, answers)
-            swept.isCut = isDurable
+            swept = withdrawals.report(of: swept)
+            // A store that was closed belongs to no lane any more. The search of such files reaches it.
+            swept.isCut = isDurable && storeHealth.use != .closed
             return [.swept(swept, [done])]
         }
         withdrawals.sweeping = WithdrawalWork.Sweeping(
@@ -24,10 +25,14 @@ extension LaneState {
         return []
     }
 
-    /// The number of events in flight that may not be delivered any more.
+    /// What withdrawals have destroyed in this lane so far, by receipt.
+    public var destroyed: Destroyed { withdrawals.destroyed }
+
+    /// The number of events that have begun to leave and may not be delivered any more.
     func refusedInFlight(_ answers: ConsentAnswers) -> Int {
-        deliveries.batches.reduce(0) { count, batch in
-            if case .refused(let indices) = answers[batch] { count + indices.count } else { count }
+        deliveries.inOrder.reduce(0) { count, delivery in
+            guard case .refused(let indices) = answers[delivery.handed.waiting.batch] else { return count }
+            return count + indices.count(where: delivery.handed.hasBegun)
         }
     }
 
@@ -36,12 +41,9 @@ extension LaneState {
         var effects: [Effect] = []
         hasSwept(&effects)
         guard var sweeping = withdrawals.sweeping else { return effects }
-        for (route, count) in rows.routes {
-            account.settle(route, fate: .withdrawn, count: count)
-            sweeping.swept.events += count
-        }
+        for (route, count) in rows.routes { account.settle(route, fate: .withdrawn, count: count) }
+        withdrawals.note(rows.destroyed)
         for (route, count) in rows.aged { account.settle(route, fate: .aged, count: count) }
-        sweeping.swept.bytes += rows.bytes
         backlog.lose(SpoolLoss(routes: rows.routes.merging(rows.aged, uniquingKeysWith: +), bytes: rows.bytes + rows.agedBytes, words: ""))
         ages.noteDue(rows.due, at: now)
         if tidying == .clean { tidying = .untidy }
@@ -68,19 +70,14 @@ extension LaneState {
             return []
         }
         withdrawals.sweeping = nil
-        return sweeping.isForWithdrawal ? [.swept(report(of: sweeping.swept, answers), sweeping.done)] : []
-    }
-
-    /// Adds what was destroyed since the last report.
-    mutating func report(of swept: Swept, _ answers: ConsentAnswers) -> Swept {
-        withdrawals.report(of: swept, isLoose: refusedInFlight(answers) > 0 || letters.count > 0)
+        return sweeping.isForWithdrawal ? [.swept(withdrawals.report(of: sweeping.swept), sweeping.done)] : []
     }
 
     /// Returns the part of a batch that may continue to wait, or nil if there is none. Events whose subject has refused are destroyed.
     mutating func rest(of waiting: WaitingBatch, _ answer: SecondCheck.Answer) -> WaitingBatch? {
         guard case .refused(let refused) = answer else { return waiting }
         var found = RetentionSweep.Finds()
-        found.refused = refused
+        (found.refused, found.receipts) = (refused.events, refused.receipts)
         return destroy(found, of: waiting)
     }
 
@@ -90,11 +87,17 @@ extension LaneState {
         func find(in batch: Batch) -> RetentionSweep.Finds? { sweep.finds(in: batch, answer: answers?[batch] ?? .pass) }
         sealAssembly(at: now, always: true)
         if isDurable { sealGathered(at: now, always: true) }
-        for waiting in deliveries.inOrder {
-            guard let found = find(in: waiting.batch) else { continue }
+        for (token, handed) in deliveries.inOrder {
+            guard let found = find(in: handed.waiting.batch) else { continue }
             ages.noteDue(found.aged.isEmpty ? found.due : .min, at: now)
             // A refused event in flight never waits again, whatever its outcome is, so it need not stay on disk.
-            if !found.refused.isEmpty, let share = waiting.part(found.refused).share { backlog.release(share) }
+            let begun = found.refused.filter(handed.hasBegun)
+            if !begun.isEmpty, let share = handed.waiting.part(begun).share { backlog.release(share) }
+            let notBegun = found.refused.filter { !handed.hasBegun($0) }
+            if let taken = deliveries.withdraw(notBegun, from: token) {
+                noteDestroyed(found.part(notBegun).destroyed(of: handed.waiting.batch))
+                settle(taken, .withdrawn)
+            }
         }
         for waiting in queue.removeAll() {
             guard let found = find(in: waiting.batch) else {
@@ -114,19 +117,23 @@ extension LaneState {
             held.append(burial)
         }
         letters.keepHolding(held)
-        let (gone, due) = backlog.sweep(at: now, find)
+        let (gone, destroyed, due) = backlog.sweep(at: now, find)
         ages.noteDue(due, at: now)
-        for (batch, isRefused) in gone {
-            if isRefused { withdrawals.noteDestroyed(batch) }
-            settle(batch, isRefused ? .withdrawn : .aged)
-        }
+        for (batch, isRefused) in gone { settle(batch, isRefused ? .withdrawn : .aged) }
+        noteDestroyed(destroyed)
+    }
+
+    /// Counts destroyed events. If the queue is on disk, the store records the count together with the destruction.
+    mutating func noteDestroyed(_ destroyed: Destroyed) {
+        withdrawals.note(destroyed)
+        if isDurable { backlog.note(destroyed) }
     }
 
     /// Destroys these events of a batch. Returns the rest, or nil if nothing is left.
     mutating func destroy(_ found: RetentionSweep.Finds, of waiting: WaitingBatch) -> WaitingBatch? {
         if !found.refused.isEmpty {
             let refused = waiting.part(found.refused)
-            withdrawals.noteDestroyed(refused.batch)
+            noteDestroyed(found.destroyed(of: waiting.batch))
             settle(refused, .withdrawn)
         }
         if !found.aged.isEmpty { settle(waiting.part(found.aged), .aged) }

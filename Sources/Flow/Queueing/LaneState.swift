@@ -111,7 +111,7 @@ public struct LaneState: ~Copyable {
         account = LaneAccount(routes: routes)
         assembly = Assembly(plan.batch)
         ages = AgeSchedule(all: plan.retention?.nanoseconds, epoch: epoch)
-        withdrawals = WithdrawalWork(checksConsent: checksConsent)
+        withdrawals = WithdrawalWork(checksConsent: checksConsent, destroyed: contents?.destroyed ?? Destroyed())
         backlog = Backlog(plan.batch, contents ?? SpoolContents())
         storeHealth = StoreHealth(use: contents == nil ? .none : .inUse)
         for (route, count) in contents?.routes ?? [:] { account.resume(route, count) }

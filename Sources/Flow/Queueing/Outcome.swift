@@ -4,7 +4,8 @@ public enum Outcome: Sendable, Equatable {
     case delivered
     /// Left out by the configuration of the provider, which did not get it.
     case filtered(Exclusion)
-    /// Not handed over in this call, since the call had no space for it. It is handed over next, as if it had not been tried.
+    /// Not sent, since the call had no space for it, or since an event beside it must not leave any more. It is handed over next, as if it
+    /// had not been tried.
     case untried
     /// Refused for good. A refused batch is halved until the bad event is alone in its batch.
     case rejected(Answer)

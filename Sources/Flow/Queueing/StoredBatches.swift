@@ -71,8 +71,10 @@ struct StoredBatches {
         var tried: [Int64: (attempts: Int, first: Int64)] = [:]
         /// The origins that are rewritten as one row, as they were before.
         var merged: [Int64: Origin] = [:]
+        /// What withdrawals have destroyed.
+        var destroyed = Destroyed()
 
-        var isEmpty: Bool { removals.isEmpty && changed.isEmpty && tried.isEmpty }
+        var isEmpty: Bool { removals.isEmpty && changed.isEmpty && tried.isEmpty && destroyed.isEmpty }
     }
 
     private var origins: [Int64: Origin] = [:]
@@ -103,6 +105,8 @@ struct StoredBatches {
         }
     }
 
+    mutating func note(_ destroyed: Destroyed) { records.destroyed.add(destroyed) }
+
     mutating func noteTry(_ share: Backlog.Share, attempts: Int, first: Int64) {
         if origins[share.origin] != nil { records.tried[share.origin] = (attempts, first) }
     }
@@ -119,6 +123,7 @@ struct StoredBatches {
         records = Records()
         work.tried += taken.tried.map { ($0.key, $0.value.attempts, $0.value.first) }
         work.remove = taken.removals
+        work.destroyed = taken.destroyed
         for id in taken.changed {
             guard let origin = origins[id] else { continue }
             let left = origin.isSettled.indices.filter { !origin.isSettled[$0] }
@@ -145,5 +150,6 @@ struct StoredBatches {
         }
         records.changed.formUnion(failed.changed.filter { origins[$0] != nil })
         records.tried.merge(failed.tried) { new, _ in new }
+        records.destroyed.add(failed.destroyed)
     }
 }

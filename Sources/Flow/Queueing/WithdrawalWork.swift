@@ -1,5 +1,5 @@
-// What a lane does for withdrawals: the sweep of the disk that is under way, and the destroyed events that no withdrawal has reported yet.
-// A pure value. It promises that each destroyed event is reported once.
+// What a lane does for withdrawals: the sweep of the disk that is under way, and what withdrawals have destroyed so far. A pure value. It
+// promises that each destroyed event is counted once, under the receipt of its withdrawal.
 
 internal import Admission
 
@@ -34,23 +34,21 @@ struct WithdrawalWork {
     /// True if waiting events are checked for consent again. It is false if no ledger is kept.
     let checksConsent: Bool
     var sweeping: Sweeping?
-    /// Events that were destroyed since the last sweep was reported.
-    private var unreported = Swept()
+    /// What withdrawals have destroyed in this lane, in this run and, if its queue is on disk, in earlier ones.
+    private(set) var destroyed: Destroyed
 
-    init(checksConsent: Bool) { self.checksConsent = checksConsent }
-
-    mutating func noteDestroyed(_ batch: Batch) {
-        unreported.events += batch.count
-        unreported.bytes += batch.bytes.count
+    /// `destroyed` is what earlier runs recorded in the store.
+    init(checksConsent: Bool, destroyed: Destroyed = Destroyed()) {
+        self.checksConsent = checksConsent
+        self.destroyed = destroyed
     }
 
-    /// Adds the events that were destroyed in memory, or on their way, since the last report. With `isLoose`, events may still come back.
-    mutating func report(of swept: Swept, isLoose: Bool) -> Swept {
+    mutating func note(_ more: Destroyed) { destroyed.add(more) }
+
+    /// Completes the result of a sweep.
+    func report(of swept: Swept) -> Swept {
         var whole = swept
-        whole.events += unreported.events
-        whole.bytes += unreported.bytes
-        whole.isLoose = whole.isLoose || isLoose
-        unreported = Swept()
+        whole.destroyed = destroyed
         return whole
     }
 }

@@ -21,15 +21,15 @@ extension Router {
         watchLedger()
         deadLetters.begin()
         lanes.retention.adopt(generations.current.plan)
+        // The withdrawals on record come first: a lane that is running may hand over an event that came in before one of them.
+        withdrawals?.prepare()
         for destination in generations.destinations { destination.lane.start() }
         heldStore?.resume()
-        do throws(StorageFault) {
-            try withdrawals?.resume()
-        } catch {
-            say("withdrawals of an earlier run cannot be continued: \(error)")
-        }
+        withdrawals?.settleLanes()
+        withdrawals?.resume()
         let logs = readAll()
         endLanes()
+        withdrawals?.settleLanes()
         reportUnkept()
         heldStore?.close()
         lanes.retention.end()

@@ -6,6 +6,7 @@ public import Ingest
 public import Ledger
 public import Platform
 public import StateFiles
+public import Withdrawal
 
 public struct RouterOptions: Sendable {
     public var workers = 1
@@ -31,6 +32,8 @@ public struct RouterOptions: Sendable {
     public var registry: Registry?
     /// The place where held events are stored. It is nil if no event can be held; then events that would be held are denied.
     public var held: HeldPlace?
+    /// Searches the files of the state folder that belong to no lane. It is nil if the router has no state folder.
+    public var strays: Withdrawals.Strays?
     /// The path of the file that keeps recent message ids. It is nil if they are not kept; otherwise `key` must not be nil.
     public var seen: String?
     /// The descriptor to which safe lines of standard input are acknowledged. It is nil if none are.

@@ -38,7 +38,8 @@ struct RunConsent: Sendable {
         let withdrawals = lanes.factory.check.map { check in
             Withdrawals(
                 registry, check: check, deadLetters: lanes.deadLetters, names: lanes.names,
-                lanes: { generations.destinations.map(\.lane) }, heldStore: heldStore, settle: settle, clock: options.clock, say: say)
+                lanes: { generations.destinations.map(\.lane) }, heldStore: heldStore, strays: options.strays, settle: settle,
+                clock: options.clock, say: say)
         }
         writer = ConsentWriter(registry, destroy: { receipts in withdrawals?.adopt(receipts) }, say: say)
         self.heldStore = heldStore

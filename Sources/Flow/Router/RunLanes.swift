@@ -24,7 +24,7 @@ struct RunLanes: Sendable {
         names = options.names ?? RunNames(plan.routes.map(\.name))
         // Each block reports the time. The second check reports it too, since it needs the time even if no block comes in.
         let check = options.registry.map { [clock = options.clock] registry in
-            SecondCheck(registry.records, levels: options.levels) { registry.note(time: clock.wall()) }
+            SecondCheck(registry.records, levels: options.levels, clock: clock) { registry.note(time: clock.wall()) }
         }
         let schedule = LetterSchedule()
         deadLetters = DeadLetters(

@@ -2,6 +2,7 @@
 // provider's, or one of its own if the provider does not get it.
 
 public import Admission
+public import Delivery
 public import Judging
 public import Queueing
 
@@ -15,6 +16,15 @@ public struct ShapedBatch: Sendable {
     let own: [Int: Outcome]
     /// The number of times that an expression had no value.
     let errors: Int
+
+    /// Translates a question about shaped events into one about the events of the lane's batch.
+    public func asking(_ asking: @escaping Asking) -> Asking {
+        guard let places else { return asking }
+        return { events in
+            let all = events.map { $0.map { places.indices.contains(Int(clamping: $0)) ? places[Int($0)] : .max } } ?? places
+            return all.map { UInt64($0) }.withUnsafeBufferPointer { asking($0) }
+        }
+    }
 
     /// Returns the outcome of the lane's batch. `outcome` is that of the shaped batch, and nil if the provider was not called.
     public func outcome(_ outcome: BatchOutcome?) -> BatchOutcome {

@@ -26,15 +26,21 @@ public final class ShapedProvider: Provider {
     public var transformErrors: Int { errors.withLock { $0 } }
 
     public func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
+        deliver(batch, attempt: attempt, asking: { _ in true }, done)
+    }
+
+    public func deliver(
+        _ batch: Batch, attempt: Int, asking: @escaping Asking, _ done: @escaping @Sendable (BatchOutcome) -> Void
+    ) {
         let shaped: ShapedBatch? = shaping.withLock { shaper in
             guard shaper != nil else { return nil }
             return shaper!.shape(batch)
         }
-        guard let shaped else { return provider.deliver(batch, attempt: attempt, done) }
+        guard let shaped else { return provider.deliver(batch, attempt: attempt, asking: asking, done) }
         if shaped.errors > 0 { errors.withLock { $0 += shaped.errors } }
         guard let given = shaped.batch else { return done(shaped.outcome(nil)) }
         // The shaped copies live until the delivery has ended, even if the provider does not keep the batch.
-        provider.deliver(given, attempt: attempt) { outcome in
+        provider.deliver(given, attempt: attempt, asking: shaped.asking(asking)) { outcome in
             withExtendedLifetime(given) { done(shaped.outcome(outcome)) }
         }
     }
@@ -42,5 +48,6 @@ public final class ShapedProvider: Provider {
     public func flush(_ done: @escaping @Sendable (Outcome) -> Void) { provider.flush(done) }
     public func reopen() { provider.reopen() }
     public func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) { provider.onClosed(handler) }
+    public func erase(_ request: ErasureRequest, _ done: @escaping @Sendable (ErasureAnswer) -> Void) { provider.erase(request, done) }
     public func close() { provider.close() }
 }

@@ -53,5 +53,7 @@ extension SpoolFile {
         file = try ProvenFile(making: path, as: SpoolSchema.format, options.proven(say))
         try readAbout()
         isRenewing = false
+        // The new file needs the counts of the old one. If there is no space yet, the next transaction writes them.
+        if !unrecordedDestroyed.isEmpty { try? transaction { () throws(StorageFault) in } }
     }
 }

@@ -22,22 +22,29 @@ extension SpoolFile {
         }
     }
 
-    /// Examines the entries of rows. Reads the events of a row only if some of them must be destroyed.
+    /// Examines the entries of rows. Reads the events of a row only if some of them must be destroyed. For a withdrawal it also verifies each
+    /// row: a damaged row may hold events of any subject, so it is destroyed as well.
     private func sweepRows(after row: Int64, _ sweep: RetentionSweep) throws(StorageFault) -> SpoolSwept {
         var swept = SpoolSwept()
         var hit: [Int64] = []
+        var damaged: [Int64] = []
         var seen = 0
+        let verifies = sweep.isForWithdrawal
+        let columns = verifies ? "\(RowReader.columns), batches.checksum" : "id, events, NULL, NULL, NULL, sealed, entries"
         let select = try database.statement(
-            "SELECT id, events, NULL, NULL, NULL, sealed, entries FROM batches WHERE id > ?1 ORDER BY id LIMIT \(SpoolFile.sweepRows)"
+            "SELECT \(columns) FROM batches WHERE id > ?1 ORDER BY id LIMIT \(SpoolFile.sweepRows)"
         ).bind(1, row)
         let reader = reader
         while try select.step() {
             seen += 1
             swept.next = select.int(0)
             if isHidden(select.int(0)) { continue }
-            // The checksum covers the events too, so it is verified only for rows in which something is destroyed. A damaged row is set
-            // aside when it is read.
-            guard let index = reader.index(select, checksum: nil) else { continue }
+            // The checksum covers the events too, so without a withdrawal it is verified only for rows in which something is destroyed. A
+            // damaged row is then set aside when it is read.
+            guard let index = reader.index(select, checksum: verifies ? 8 : nil) else {
+                if verifies { damaged.append(select.int(0)) }
+                continue
+            }
             guard let finds = index.finds(sweep) else {
                 select.reset()
                 throw StorageFault(.failed, "\(path): the consent records of its subjects cannot be read")
@@ -47,6 +54,7 @@ extension SpoolFile {
         }
         select.reset()
         if seen < SpoolFile.sweepRows { swept.next = nil }
+        if !damaged.isEmpty { try setAside(damaged) }
         var work = SpoolWork()
         for id in hit {
             guard let found = try rows(after: id - 1, most: 1).first, found.id == id, let finds = sweep.finds(in: found.batch),
@@ -56,13 +64,23 @@ extension SpoolFile {
             for entry in refused.entries { swept.routes[entry.route, default: 0] += 1 }
             for entry in aged.entries { swept.aged[entry.route, default: 0] += 1 }
             swept.bytes += refused.bytes.count
+            swept.destroyed.add(finds.destroyed(of: found.batch))
             swept.agedBytes += aged.bytes.count
             let left = finds.left(of: found.batch.count)
             assert(refused.count + aged.count + left.count == found.batch.count, "an event is neither destroyed nor left")
             if left.isEmpty { work.remove.append(id) } else { work.rewrite.append((id, found.batch.subset(left))) }
         }
         // A note beside the file is not enough: a receipt says that the events are destroyed, so the file itself must be rid of them.
+        work.destroyed = swept.destroyed
         if !work.isEmpty { try store(work) }
+        if sweep.isForWithdrawal, swept.next == nil { try dropDamaged() }
         return swept
+    }
+
+    /// Destroys the damaged rows that are kept for a person. Nobody can tell whose events they hold, so a withdrawal means them too.
+    private func dropDamaged() throws(StorageFault) {
+        guard let count = try database.number("SELECT count(*) FROM damaged"), count > 0 else { return }
+        try transaction { () throws(StorageFault) in try database.run("DELETE FROM damaged") }
+        say("\(path): \(grouped(Int(count))) damaged batches in its table 'damaged' were destroyed, since they may hold withdrawn events")
     }
 }

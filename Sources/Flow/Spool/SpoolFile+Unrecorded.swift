@@ -17,8 +17,10 @@ extension SpoolFile {
     func transaction<R>(_ body: () throws(StorageFault) -> R) throws(StorageFault) -> R {
         let result = try file.transaction { () throws(StorageFault) in
             if !unrecorded.isEmpty { try record() }
+            if !unrecordedDestroyed.isEmpty { try recordDestroyed() }
             return try body()
         }
+        noteDestroyedRecorded()
         unrecorded = Unrecorded()
         recordAgain = nil
         if hasReportedUnrecorded { say("\(path): confirmed events are recorded again") }
@@ -42,6 +44,7 @@ extension SpoolFile {
         }
         assert(unrecorded.gone.ranges.allSatisfy(next.gone.covers), "a row that was settled waits again")
         unrecorded = next
+        unrecordedDestroyed.add(work.destroyed)
         recordAgain = options.clock.now() + SpoolFile.pause
         reportUnrecorded()
         if !work.remove.isEmpty { renewIfSettled() }

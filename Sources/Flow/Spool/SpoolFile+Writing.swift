@@ -27,7 +27,8 @@ extension SpoolFile {
         assert(Set(work.remove).isDisjoint(with: work.rewrite.map(\.id)), "a row is both removed and rewritten")
         let growth = work.insert.reduce(0) { $0 + $1.batch.bytes.count }
         if growth > 0 { try options.budget?.allow(growth) }
-        let before = (routes, levels)
+        let before = (routes, levels, unrecordedDestroyed)
+        unrecordedDestroyed.add(work.destroyed)
         do throws(StorageFault) {
             try transaction { () throws(StorageFault) in
                 for row in work.remove { try take(row, deleting: true) }
@@ -43,7 +44,7 @@ extension SpoolFile {
                 file.proof.digest = routes.digest &+ levels.digest
             }
         } catch {
-            (routes, levels) = before
+            (routes, levels, unrecordedDestroyed) = before
             if error.kind == .damaged { try repair(error) }
             throw error
         }

@@ -28,6 +28,8 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         /// The page size of a new file. Larger pages carry more megabytes a second. They cost more if events come one by one, since SQLite
         /// writes whole pages.
         public var pageSize = 16384
+        /// Called when the file was closed for good.
+        public var onClose: @Sendable () -> Void = {}
         public init() {}
     }
 
@@ -56,6 +58,9 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     var recordAgain: Instant?
     /// True if a message has said that events are only noted.
     var hasReportedUnrecorded = false
+    /// What withdrawals have destroyed in the file, and what of it the file has not recorded yet.
+    var destroyed = Destroyed()
+    var unrecordedDestroyed = Destroyed()
     /// True if the file was moved away or replaced. Then nothing is created at its place.
     var isLetGo = false
     /// True if the file was closed because all of it was settled. A new file replaces it before any other work.
@@ -127,6 +132,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
     func readAbout() throws(StorageFault) {
         try routes.read(database)
         try levels.read(database)
+        try readDestroyed()
         guard routes.digest &+ levels.digest == file.proof.digest else {
             throw StorageFault(.damaged, "\(path): names of routes or levels have vanished from it")
         }
@@ -159,6 +165,8 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         }
         contents.lastRow = lastRow
         contents.oldest = oldest
+        contents.destroyed = destroyed
+        contents.destroyed.add(unrecordedDestroyed)
         return contents
     }
 
@@ -201,6 +209,7 @@ public final class SpoolFile: SpoolStore, @unchecked Sendable {
         // The next opening of the file adds its size again.
         options.budget?.hold(-budgeted)
         budgeted = 0
+        options.onClose()
     }
 
     public func tidy() throws(StorageFault) {

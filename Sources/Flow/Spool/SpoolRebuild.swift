@@ -98,6 +98,9 @@ private struct Copy {
             guard !isProven || row.int(1) == sum.value else { return }
             try new.putCheck(row.bytes(0), Copy.application)
         }
+        if isProven, let counts = try? old.readDestroyed(application: Copy.application, skipsDamaged: true) {
+            try new.writeDestroyed(counts, of: counts.counts.keys, application: Copy.application)
+        }
         // This throws if the file is under another key. Otherwise all of its rows would look damaged.
         if try new.admits(reader.cipher, sealing: "batches", application: Copy.application) {
             try new.note(reader.cipher, application: Copy.application)

@@ -63,9 +63,11 @@ public struct SpoolWork: Sendable {
     /// For a row of `rewrite`, the places of its events in the rows as they were before the work. Some of those rows may be in `remove`. If
     /// these places are given, the settled events can be noted even on a disk that has no space for the remaining events.
     public var left: [Int64: [SpoolPlace]] = [:]
+    /// What withdrawals have destroyed since the last commit, of the removed events and of others that had no row.
+    public var destroyed = Destroyed()
 
     public init() {}
-    public var isEmpty: Bool { insert.isEmpty && rewrite.isEmpty && tried.isEmpty && remove.isEmpty }
+    public var isEmpty: Bool { insert.isEmpty && rewrite.isEmpty && tried.isEmpty && remove.isEmpty && destroyed.isEmpty }
 }
 
 /// The place of an event: its row and its index in the row.
@@ -90,6 +92,8 @@ public struct SpoolContents: Sendable, Equatable {
     public var routes: [UInt16: Int] = [:]
     /// The time at which the oldest event came in, in nanoseconds since 1970. It is nil if it is unknown.
     public var oldest: Int64?
+    /// What withdrawals have destroyed in this store so far.
+    public var destroyed = Destroyed()
 
     public init() {}
 }
@@ -100,6 +104,8 @@ public struct SpoolSwept: Sendable, Equatable {
     public var routes: [UInt16: Int] = [:]
     /// The number of bytes of these events.
     public var bytes = 0
+    /// The same events by the receipt of their withdrawal.
+    public var destroyed = Destroyed()
     /// The number of destroyed events that were too old, for each route number.
     public var aged: [UInt16: Int] = [:]
     public var agedBytes = 0

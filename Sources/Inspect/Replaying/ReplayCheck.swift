@@ -35,8 +35,8 @@ final class ReplayCheck: Sendable {
         }
     }
 
-    /// Bans events that a withdrawal still has to destroy. They are not sent, even if their subject has consented again since.
-    private func heedWithdrawals() { for receipt in ledger.unfinished { check.ban(receipt) } }
+    /// Bans the events that came in before a withdrawal. They are not sent, even if their subject has consented again since.
+    private func heedWithdrawals() { for withdrawal in ledger.takeWithdrawals() { check.ban(withdrawal) } }
 
     /// Returns the indices of the events of a batch that may be sent now.
     func allowed(_ batch: Batch) -> [Int] {

@@ -10,6 +10,7 @@ package struct Fates {
         case rejected
         /// A request with several events was refused. The bad event is not known.
         case refusedTogether
+        case untried
         case retry
         case unknown
         case fault
@@ -64,6 +65,7 @@ package struct Fates {
         switch outcome {
         case .delivered: .delivered
         case .rejected: isShared ? .refusedTogether : .rejected
+        case .untried: .untried
         case .retry: .retry
         case .unknown: .unknown
         case .fault: .fault

@@ -30,6 +30,16 @@ final class PendingDelivery: @unchecked Sendable {
         return begun - 1
     }
 
+    /// Returns true if the events of a request may leave now.
+    func mayBegin(_ index: Int) -> Bool {
+        switch delivery {
+        case .some(let delivery):
+            if requests.count == 1 { return delivery.batch.mayBegin() }
+            return delivery.batch.mayBegin(requests.events(of: index, count: delivery.batch.count))
+        case nil: return false
+        }
+    }
+
     /// Stops further requests: this outcome applies to all that have not begun. A pause replaces a shorter pause, and an outcome without
     /// one.
     func putOff(_ outcome: Outcome) {
@@ -50,7 +60,7 @@ final class PendingDelivery: @unchecked Sendable {
         case .delivered, .rejected: break
         // A request that did not begin cannot have been delivered.
         case .unknown(let code, let message): putOff(.retry(code: code, message))
-        case .retry, .fault, .closed: putOff(outcome)
+        case .retry, .fault, .closed, .untried: putOff(outcome)
         // Single events that wait do not make the others wait.
         case .mixed(let rest, _): putOffOthers(rest)
         }

@@ -29,6 +29,8 @@ final class Transfer {
     /// True if the request was started before, on a connection that ended without an answer. libcurl then sends it again on its own. The
     /// server may have the events, whatever happens on the new connection.
     private var isSentAgain = false
+    /// True if the events of the request must not leave any more. Nothing of it was sent on the last connection.
+    private var isRefused = false
     private var retryAfter: UInt64?
     private var body: [UInt8] = []
     private var headers: [(name: String, value: [UInt8])] = []
@@ -87,6 +89,7 @@ final class Transfer {
         bodyCount = bytes.count
         hasBegun = false
         isSentAgain = false
+        isRefused = false
         retryAfter = nil
         body.removeAll(keepingCapacity: true)
         headers.removeAll(keepingCapacity: true)
@@ -117,6 +120,10 @@ final class Transfer {
     /// Returns the outcome of the request by its result.
     func outcome(_ result: CURLcode) -> Outcome {
         guard let delivery else { return .unknown("the request has ended before") }
+        // The server may have the events from a connection that ended without an answer.
+        if isRefused {
+            return isSentAgain ? .unknown("the connection ended without an answer, and the events may not leave again") : .untried
+        }
         return rules.outcome(of: reply(result), to: index, of: delivery.requests)
     }
 
@@ -291,6 +298,11 @@ final class Transfer {
     private let noteStart: ccurl_begin = { context, _, _, _, _ in
         let transfer = Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
         transfer.isSentAgain = transfer.isSentAgain || transfer.hasBegun
+        // The connection is there, and nothing of the request has left. This is the last moment to ask.
+        guard transfer.delivery?.mayBegin(transfer.index) ?? false else {
+            transfer.isRefused = true
+            return CURL_PREREQFUNC_ABORT
+        }
         transfer.hasBegun = true
         return CURL_PREREQFUNC_OK
     }

@@ -9,12 +9,16 @@ public struct Batch: ~Copyable, @unchecked Sendable {
     /// All events. The memory belongs to the host: it must not be used after the delivery has ended.
     public let lines: Lines
 
+    /// Where to ask whether events may leave. It is nil for a batch that no host waits for, such as that of a preview.
+    private let question: (link: HostLink, token: UInt64)?
+
     public var count: Int { lines.count }
     /// The bytes of all events, one event per line.
     public var ndjson: UnsafeRawBufferPointer { lines.bytes }
 
-    init(_ raw: UnsafePointer<switchyard_batch>) {
+    init(_ raw: UnsafePointer<switchyard_batch>, askedOf link: HostLink? = nil) {
         let batch = raw.pointee
+        question = link.map { ($0, batch.token) }
         attempt = Int(batch.attempt)
         arrivals = UnsafeBufferPointer(start: batch.arrivals, count: batch.count)
         lines = Lines(
@@ -25,15 +29,46 @@ public struct Batch: ~Copyable, @unchecked Sendable {
     /// A batch that has no arrivals, for lines that are none.
     init(lines: Lines) {
         attempt = 1
+        question = nil
         arrivals = UnsafeBufferPointer(start: nil, count: 0)
         self.lines = lines
         assert(lines.isEmpty, "an event has no arrival time")
     }
 
-    /// Calls `body` with a batch of these events, for tests of an adapter.
+    /// Returns true if all events of the batch may leave now. A provider that asks calls this, or one of the next two functions, immediately
+    /// before bytes leave. If the answer is false, none of the events may leave. Then the provider sends nothing more of the delivery, and
+    /// its outcome for all events that did not leave is `untried`.
+    public func mayBegin() -> Bool { ask(nil) }
+
+    /// Returns true if these events may leave now.
+    public func mayBegin(_ events: Range<Int>) -> Bool { mayBegin(Array(events)) }
+
+    public func mayBegin(_ events: [Int]) -> Bool {
+        guard question != nil else { return true }
+        return withUnsafeTemporaryAllocation(of: UInt64.self, capacity: events.count) { list in
+            _ = list.initialize(from: events.lazy.map { UInt64(clamping: $0) })
+            return ask(UnsafeBufferPointer(list))
+        }
+    }
+
+    private func ask(_ events: UnsafeBufferPointer<UInt64>?) -> Bool {
+        guard let question else { return true }
+        var isAllowed = false
+        question.link.call { isAllowed = $0.mayBegin(question.token, events) }
+        return isAllowed
+    }
+
+    /// Calls `body` with a batch of these events, for tests of an adapter. `mayBegin` answers the questions of the adapter, about events by
+    /// their index or about all events.
     public static func with<R>(
-        _ events: [String], arrivals: [Int64]? = nil, attempt: UInt32 = 1, _ body: (borrowing Batch) throws -> R
+        _ events: [String], arrivals: [Int64]? = nil, attempt: UInt32 = 1, mayBegin: (@Sendable ([Int]?) -> Bool)? = nil,
+        _ body: (borrowing Batch) throws -> R
     ) rethrows -> R {
+        let link = mayBegin.map { mayBegin in
+            HostLink(
+                log: { _, _ in }, closed: { _ in }, complete: { _, _ in },
+                mayBegin: { _, events in mayBegin(events.map { $0.map { Int($0) } }) })
+        }
         var bytes: [UInt8] = []
         let ends = events.map { event in
             bytes += Array(event.utf8) + [UInt8(ascii: "\n")]
@@ -49,7 +84,7 @@ public struct Batch: ~Copyable, @unchecked Sendable {
                     raw.ends = ends.baseAddress
                     raw.arrivals = arrivals.baseAddress
                     raw.count = events.count
-                    return try body(Batch(&raw))
+                    return try body(Batch(&raw, askedOf: link))
                 }
             }
         }

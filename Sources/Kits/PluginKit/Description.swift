@@ -45,7 +45,12 @@ public struct Description: Sendable {
     public var deduplicates: Bool
     /// True if the provider itself writes to the router's standard output or standard error. An isolated provider then keeps both.
     public var writesToStreams: Bool
+    /// True if the provider calls `Batch.mayBegin` before each request. Otherwise all events of a delivery count as in flight when it is
+    /// handed over.
+    public var asks: Bool
     public var delivery: Delivery
+    /// What a person does to erase someone at the destination without the module, in one line.
+    public var byHand: String?
     /// Where the members of an event go, and what of an event is refused or cut.
     public var mapping: [MappingRow] = []
     public var refuses: [LimitRow] = []
@@ -53,7 +58,8 @@ public struct Description: Sendable {
 
     public init(
         name: String, version: String, summary: String, settings: KeyValuePairs<String, Schema> = [:], limits: Limits = Limits(),
-        concurrency: Int = 1, deduplicates: Bool = false, writesToStreams: Bool = false, delivery: Delivery = Delivery()
+        concurrency: Int = 1, deduplicates: Bool = false, writesToStreams: Bool = false, asks: Bool = false,
+        delivery: Delivery = Delivery()
     ) {
         self.name = name
         self.version = version
@@ -63,6 +69,7 @@ public struct Description: Sendable {
         self.concurrency = concurrency
         self.deduplicates = deduplicates
         self.writesToStreams = writesToStreams
+        self.asks = asks
         self.delivery = delivery
         assert(concurrency >= 1 && !name.isEmpty, "a module has no name, or takes no batch")
     }
@@ -89,7 +96,7 @@ public struct Description: Sendable {
                 "capabilities",
                 JSONText.object([
                     ("erase", "\(erase)"), ("deduplicates", deduplicates ? "true" : nil), ("concurrency", "\(concurrency)"),
-                    ("streams", writesToStreams ? "true" : nil),
+                    ("streams", writesToStreams ? "true" : nil), ("asks", asks ? "true" : nil),
                 ])
             ),
             (
@@ -99,6 +106,7 @@ public struct Description: Sendable {
                     ("deadline", delivery.deadline.map(JSONText.string)),
                 ])
             ),
+            ("by_hand", byHand.map(JSONText.string)),
             ("mapping", mapping.isEmpty ? nil : JSONText.list(mapping.map(\.json))),
             ("refuses", refuses.isEmpty ? nil : JSONText.list(refuses.map(\.json))),
             ("cuts", cuts.isEmpty ? nil : JSONText.list(cuts.map(\.json))),

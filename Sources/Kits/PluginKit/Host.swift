@@ -35,15 +35,18 @@ final class HostLink: Sendable {
     let log: @Sendable (Host.Level, String) -> Void
     let closed: @Sendable (String) -> Void
     let complete: @Sendable (UInt64, Outcome) -> Void
+    let mayBegin: @Sendable (UInt64, UnsafeBufferPointer<UInt64>?) -> Bool
     private let state = Monitor(State())
 
     init(
         log: @escaping @Sendable (Host.Level, String) -> Void, closed: @escaping @Sendable (String) -> Void,
-        complete: @escaping @Sendable (UInt64, Outcome) -> Void
+        complete: @escaping @Sendable (UInt64, Outcome) -> Void,
+        mayBegin: @escaping @Sendable (UInt64, UnsafeBufferPointer<UInt64>?) -> Bool = { _, _ in true }
     ) {
         self.log = log
         self.closed = closed
         self.complete = complete
+        self.mayBegin = mayBegin
     }
 
     /// Calls are counted, not locked, so that a callback may make another call.

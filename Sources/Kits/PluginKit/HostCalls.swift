@@ -11,10 +11,12 @@ extension HostLink {
         let log = has(\.log) ? host.pointee.log : nil
         let complete = has(\.complete) ? host.pointee.complete : nil
         let closed = has(\.closed) ? host.pointee.closed : nil
+        let mayBegin = has(\.may_begin) ? host.pointee.may_begin : nil
         self.init(
             log: { level, message in message.withBytes { log?(context, level.rawValue, $0) } },
             closed: { message in message.withBytes { closed?(context, $0) } },
-            complete: { token, outcome in outcome.withC { complete?(context, token, $0, $1, $2) } })
+            complete: { token, outcome in outcome.withC { complete?(context, token, $0, $1, $2) } },
+            mayBegin: { token, events in mayBegin.map { $0(context, token, events?.baseAddress, events?.count ?? 0) != 0 } ?? true })
     }
 }
 
@@ -69,6 +71,7 @@ extension Outcome {
         case .unknown(let code, let message): return make(SWITCHYARD_UNKNOWN, code: code, message: message)
         case .fault(let code, let message): return make(SWITCHYARD_FAULT, code: code, message: message)
         case .closed(let message): return make(SWITCHYARD_CLOSED, code: 0, message: message)
+        case .untried: return make(SWITCHYARD_UNTRIED, code: 0, message: "")
         // An event has one outcome. A mixture inside a mixture becomes its `rest`.
         case .mixed(let rest, _): return rest.plain
         }

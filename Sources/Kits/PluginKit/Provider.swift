@@ -61,7 +61,7 @@ extension ConcurrentProvider {
     public func flush(_ completion: consuming Completion) { completion.finish(.delivered) }
 }
 
-/// A destination that can erase the data of subjects. Conformance to this protocol announces the capability.
+/// The older form of `SubjectEraser`, whose entry of the table the router does not call.
 public protocol Eraser: Adapter {
     func erase(subjects: [String]) -> Outcome
 }
@@ -80,6 +80,9 @@ public enum Outcome: Sendable {
     case fault(code: Int = 0, String)
     /// The destination is permanently gone.
     case closed(String)
+    /// The events did not leave, because `Batch.mayBegin` returned false. The host takes out those that may not leave, and hands the others
+    /// over again at once.
+    case untried
     /// The events at these indices have their own outcomes. `rest` is the outcome of all other events, and the host treats it as the
     /// outcome of any batch. `rest` may apply to no event at all.
     indirect case mixed(rest: Outcome, events: [(index: Int, outcome: Outcome)])

@@ -79,9 +79,11 @@ package final class VendorRequests<V: Vendor>: Requests, @unchecked Sendable {
         case .unknown(let code, let words): .unknown(code: code, shown(words))
         case .fault(let code, let words): .fault(code: code, shown(words))
         case .closed(let words): .closed(shown(words))
-        case .delivered, .mixed: outcome
+        case .delivered, .untried, .mixed: outcome
         }
     }
+
+    package func events(of index: Int, count: Int) -> [Int] { Set(parts[index].events).map { Int($0) }.sorted() }
 
     package func outcome(of requests: [Outcome?], rest: Outcome?) -> Outcome {
         Fates.outcome(

@@ -35,7 +35,9 @@ extension ModuleDescription {
         description.canErase = draft.capabilities.erase
         description.deduplicates = draft.capabilities.deduplicates
         description.writesToStreams = draft.capabilities.streams
+        description.asks = draft.capabilities.asks
         description.delivery = draft.delivery
+        description.byHand = draft.byHand
         (description.mapping, description.refuses, description.cuts) = (draft.mapping, draft.refuses, draft.cuts)
         return description
     }
@@ -51,6 +53,7 @@ enum DescriptionForm {
         var capabilities = Capabilities()
         var written = DeliveryForm.Draft()
         var delivery = DeliveryPlan()
+        var byHand = ""
         var mapping: [ModuleDescription.MappingRow] = []
         var refuses: [ModuleDescription.LimitRow] = []
         var cuts: [ModuleDescription.LimitRow] = []
@@ -60,6 +63,7 @@ enum DescriptionForm {
         var deduplicates = false
         var concurrency = 1
         var streams = false
+        var asks = false
     }
 
     static let form = Form<Draft>.object(
@@ -72,6 +76,7 @@ enum DescriptionForm {
             Member("limits", limits, "The most that a batch may hold.", into: \.limits),
             Member("capabilities", capabilities, "What it can do.", into: \.capabilities),
             Member("delivery", DeliveryForm.form, "How its lane delivers unless routes.json says otherwise.", into: \.written),
+            Member("by_hand", text, "What a person does to erase someone there without the module.", into: \.byHand),
             Member("mapping", Forms.list("rows", of: mappingRow, least: 0), "Where the members of an event go.", into: \.mapping),
             Member("refuses", Forms.list("rows", of: limitRow, least: 0), "What of an event is refused.", into: \.refuses),
             Member("cuts", Forms.list("rows", of: limitRow, least: 0), "What of an event is cut.", into: \.cuts),
@@ -133,5 +138,6 @@ enum DescriptionForm {
                 into: \.deduplicates),
             Member("concurrency", Forms.integer(1...1024), "The most batches that are sent at once.", into: \.concurrency),
             Member("streams", Forms.boolean, "Whether it writes to standard output or standard error itself.", into: \.streams),
+            Member("asks", Forms.boolean, "Whether it asks before each request begins.", into: \.asks),
         ])
 }

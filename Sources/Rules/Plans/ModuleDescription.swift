@@ -36,10 +36,14 @@ public struct ModuleDescription: Sendable {
     /// The most batches that may be sent at once.
     public var concurrency = 1
     public var canErase = false
+    /// What a person does to erase someone at the destination without the module. It is empty if the module does not say it.
+    public var byHand = ""
     /// True if its destination recognizes a repeated event by its `messageId`.
     public var deduplicates = false
     /// True if the module itself writes to the router's standard output or standard error. Then it keeps both when it is isolated.
     public var writesToStreams = false
+    /// True if the module asks before each request begins. Otherwise all events of a delivery have begun when it is handed over.
+    public var asks = false
     /// The delivery of a lane of this module, unless routes.json says otherwise.
     public var delivery = DeliveryPlan()
     /// Where the members of an event go, and what of an event is refused or cut. They are printed and compared, and nothing acts on them.

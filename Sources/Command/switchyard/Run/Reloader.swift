@@ -73,7 +73,7 @@ final class Reloader: Sendable {
                 made = try Outlets.make(plan, only: changes.wanted, folders, say: say).mapValues(\.outlet)
                 router.release(changes, of: plan)
                 for index in changes.wanted where changes.providers[index] == .added {
-                    try storage.open(for: plan.providers[index], into: &made[index]!, say: say)
+                    try storage.open(for: plan.providers[index], into: &made[index]!)
                 }
                 try router.adopt(plan, changes, outlets: made)
             } catch {

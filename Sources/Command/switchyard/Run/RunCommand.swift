@@ -46,7 +46,7 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     let say: @Sendable (String) -> Void = { Console.say(masks.masked($0)) }
     ModuleExits.endAtOnce(ExitCode.configuration, say: say)
     var outlets = try Outlets.make(plan, folders, say: say).map(\.outlet)
-    let storage = try Storage(plan, folder: settings.folder, isNamed: settings.isFolderNamed)
+    let storage = try Storage(plan, folder: settings.folder, isNamed: settings.isFolderNamed, say: say)
     let options = try makeOptions(of: plan, settings: settings, storage: storage, outlets: &outlets, say: say)
 
     let router = Router(plan, outlets: outlets, options: options, say: say)
@@ -75,8 +75,9 @@ private func makeOptions(
     options.key = storage.key
     options.registry = try storage.openLedger(for: plan, say: say)
     options.held = try storage.held(for: plan)
+    options.strays = storage.strays
     options.seen = storage.path.map { $0 + "/message-ids" }
-    try storage.open(for: plan, into: &outlets, say: say)
+    try storage.open(for: plan, into: &outlets)
     for line in Storage.leftovers(plan, in: settings.folder, isOwn: storage.path != nil)?.lines ?? [] { say(line) }
     options.acks = settings.acks
     options.shutdown = plan.shutdown.deadline

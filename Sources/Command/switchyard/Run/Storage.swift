@@ -8,11 +8,13 @@ internal import Holding
 internal import Ledger
 internal import Plans
 internal import Platform
+internal import Queueing
 internal import Router
 internal import Spool
 internal import Startup
 internal import StateFiles
 internal import Terminal
+internal import Withdrawal
 
 struct Storage: Sendable {
     let names: RunNames
@@ -21,23 +23,31 @@ struct Storage: Sendable {
     /// The claimed folder. It is nil if the run does not need it.
     private let folder: StateFolder?
     private let budget: DiskBudget?
+    /// The spools of the folder. It is nil if the run has not claimed it.
+    private let spools: StraySpools?
     private(set) var key: [UInt8]?
 
     /// The path of the folder. It is nil if the run has not claimed it.
     var path: String? { folder?.path }
 
     /// `isNamed` is true if the folder was named, so that it belongs to this router alone.
-    init(_ plan: Plan, folder path: String, isNamed: Bool) throws {
+    init(_ plan: Plan, folder path: String, isNamed: Bool, say: @escaping @Sendable (String) -> Void) throws {
         names = RunNames(plan.routes.map(\.name))
         cipher = plan.state.encrypt.map { Cipher(plan.keys[$0].secret) }
         guard isNamed || plan.keepsState else {
             folder = nil
             budget = nil
+            spools = nil
             return
         }
         let claimed = try Storage.claim(path)
         folder = claimed
         budget = DiskBudget(path, most: plan.limits.disk, reserve: plan.limits.diskFree)
+        var options = SpoolFile.Options()
+        options.isSynced = true
+        options.cipher = cipher
+        options.levels = levels
+        spools = StraySpools(folder: claimed.path, names: names, options: options, say: say)
         do throws(StorageFault) {
             // Read the key even if nothing is kept yet, since a reload may add a queue on disk.
             key = try claimed.key()
@@ -103,21 +113,34 @@ struct Storage: Sendable {
     }
 
     /// Opens the spools of the providers whose queue is on disk.
-    func open(for plan: Plan, into outlets: inout [Outlet], say: @escaping @Sendable (String) -> Void) throws {
-        for (index, provider) in plan.providers.enumerated() { try open(for: provider, into: &outlets[index], say: say) }
+    func open(for plan: Plan, into outlets: inout [Outlet]) throws {
+        for (index, provider) in plan.providers.enumerated() { try open(for: provider, into: &outlets[index]) }
+    }
+
+    /// Returns the search of the files that belong to no lane. Returns nil if the run has not claimed the folder.
+    var strays: Withdrawals.Strays? {
+        guard let spools else { return nil }
+        return { check, isForWithdrawal in
+            var places: [String: Swept] = [:]
+            for (place, result) in spools.sweep(check, isForWithdrawal: isForWithdrawal) {
+                var swept = Swept()
+                (swept.destroyed, swept.isCut) = (result.destroyed, result.isCut)
+                places[place] = swept
+            }
+            return places
+        }
     }
 
     /// Opens the spool of one provider if its queue is on disk.
-    func open(for provider: ProviderPlan, into outlet: inout Outlet, say: @escaping @Sendable (String) -> Void) throws {
-        guard let folder, provider.delivery.queue.disk != nil else { return }
+    func open(for provider: ProviderPlan, into outlet: inout Outlet) throws {
+        guard let spools, provider.delivery.queue.disk != nil else { return }
         var options = SpoolFile.Options()
         options.isSynced = provider.delivery.queue.durability == .power
         options.cipher = cipher
         options.budget = budget
         options.levels = levels
         do throws(StorageFault) {
-            outlet.store = try SpoolFile(
-                path: StateFolder.spool(of: provider.name, in: folder.path), names: names, options: options, say: say)
+            outlet.store = try spools.openSpool(of: provider.name, options: options)
         } catch {
             throw StateFailure("\(provider.name): \(error)")
         }

@@ -154,12 +154,12 @@ extension IsolatedInstance {
             guard isInTurn else { throw outOfTurn }
             return false
         case .ended(let token, let outcome):
-            let pending: Pending? = state.withLock { state in
-                let pending = state.pending.removeValue(forKey: token)
-                if pending != nil { state.ends = 0 }
-                return pending
-            }
-            pending?.done(outcome)
+            guard let pending = answered(token, isErasure: false) else { throw outOfTurn }
+            pending.done(pending.isRefused ? outcome : outcome.withoutUntried(of: "the module \(module.name)"))
+        case .erased(let token, let answer):
+            guard let pending = answered(token, isErasure: true) else { throw outOfTurn }
+            pending.erased?(answer)
+        case .ask(let question, let token, let events): answer(question, about: token, events)
         case .log(let level, let line): gate.say(level) { line }
         case .gone(let why):
             let handler: (@Sendable (Answer) -> Void)? = state.withLock { state in
@@ -171,6 +171,28 @@ extension IsolatedInstance {
         case .closed: guard state.withLock({ $0.isClosing }) else { throw outOfTurn }
         }
         return true
+    }
+
+    /// Takes what the process has answered. It returns nil if the answer is not one for it.
+    private func answered(_ token: UInt64, isErasure: Bool) -> Pending? {
+        state.withLock { state in
+            guard let pending = state.pending[token], (pending.erased != nil) == isErasure else { return nil }
+            state.pending[token] = nil
+            state.ends = 0
+            return pending
+        }
+    }
+
+    /// Answers the question whether events of a delivery may leave. A delivery that the process does not have may not.
+    private func answer(_ question: UInt64, about token: UInt64, _ events: [UInt64]?) {
+        let (child, asking) = state.withLock { ($0.child, $0.pending[token]?.asking) }
+        // The lane is asked while no lock is held here, since it takes locks of its own.
+        let mayLeave = asking.map { asking in events.map { $0.withUnsafeBufferPointer { asking($0) } } ?? asking(nil) } ?? false
+        if !mayLeave { state.withLock { $0.pending[token]?.isRefused = true } }
+        var body = FrameBody()
+        body.put(question)
+        body.put(UInt32(mayLeave ? 1 : 0))
+        try? child?.channel.send(.allow, body)
     }
 
     /// Ends the deliveries that the process held as unknown. After a pause, a new process may be started.
