@@ -1,13 +1,15 @@
 // A list of words, and a filter that excludes most other words without a comparison.
 
-struct WordList: Sendable {
+struct WordList: @unchecked Sendable {
     /// The words in lower case, separated by spaces.
     private let words: StaticString
-    /// A bit for the first byte, the last byte and the length of each word.
-    private var filter = SIMD16<UInt64>()
+    /// A bit for the first byte, the last byte and the length of each word. It is made once for each list and lives as long as the program.
+    private let filter: UnsafeMutablePointer<UInt64>
 
     init(_ words: StaticString) {
         self.words = words
+        filter = .allocate(capacity: 16)
+        filter.initialize(repeating: 0, count: 16)
         forEach { word, length in
             let place = WordList.place(first: word[0], last: word[length - 1], length: length)
             filter[place >> 6] |= 1 << UInt64(place & 63)

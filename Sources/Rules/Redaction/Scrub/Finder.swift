@@ -8,12 +8,6 @@ struct Find {
     let kind: Sensitive
 }
 
-/// What is searched for.
-struct Scope {
-    let kinds: SensitiveSet
-    let countries: CountrySet
-}
-
 struct Finder {
     let text: Subject
     private let seen: Seen
@@ -24,16 +18,15 @@ struct Finder {
     private let sorts: UnsafePointer<UInt8>
     private let begins: UnsafePointer<UInt16>
 
-    /// It is nil if a text of this length with these classes of bytes cannot hold any of the kinds.
-    @inline(__always) init?(_ text: Subject, seen: Seen, scope: Scope, around: @autoclosure () -> Surroundings, starts: borrowing Starts) {
-        let possible = starts.possible(seen, text.count).intersection(scope.kinds)
-        if possible.isEmpty { return nil }
+    /// Searches a text for the kinds that `Starts.possible` gives for it.
+    init(_ text: Subject, seen: Seen, possible: SensitiveSet, countries: CountrySet, around: Surroundings) {
+        assert(!possible.isEmpty, "a text is searched that can hold nothing")
         self.text = text
         self.seen = seen
-        countries = scope.countries
-        self.around = around()
-        sorts = UnsafePointer(starts.sorts)
-        begins = starts.begins
+        self.countries = countries
+        self.around = around
+        sorts = UnsafePointer(Starts.tables.sorts)
+        begins = Starts.tables.begins
         // A secret follows a sign, or the key of its member.
         let mayHoldSecret =
             possible.contains(.key) && seen.contains(.digit)
@@ -50,14 +43,20 @@ struct Finder {
         assert((0...text.count).contains(from), "a search begins outside the text")
         let (base, count, sorts, begins, searched) = (text.base, text.count, sorts, begins, searched)
         var i = from
-        // A find never begins inside a word.
-        if text.isAlphanumeric(i - 1) { while i < count, sorts[Int(base[i])] == Starts.word { i &+= 1 } }
+        var isInWord = text.isAlphanumeric(from - 1)
         while i < count {
             let c = base[i]
-            let possible = Starts.possible(begins, base + i) & searched
-            if possible != 0, let find = find(i, c, possible) { return find }
-            i &+= 1
-            if sorts[Int(c)] == Starts.word { while i < count, sorts[Int(base[i])] == Starts.word { i &+= 1 } }
+            if !isInWord {
+                let possible = Starts.possible(begins, base + i) & searched
+                if possible != 0, let find = find(i, c, possible) { return find }
+                i &+= 1
+                isInWord = sorts[Int(c)] == Starts.word
+            } else {
+                // No find begins in a word, nor directly after one.
+                while i < count, sorts[Int(base[i])] == Starts.word { i &+= 1 }
+                i &+= 1
+                isInWord = false
+            }
         }
         return nil
     }

@@ -12,10 +12,11 @@ public struct Scrubber: ~Copyable {
     /// The number of finds of each kind, by `Sensitive.rawValue`.
     private var counts = SIMD16<UInt32>()
 
-    private let scope: Scope
+    private let kinds: SensitiveSet
+    private let countries: CountrySet
     private let action: Scrub.Action
     private let strings = Strings()
-    private let starts = Starts()
+    private let starts = Starts.tables
     private var unescaped = Unescaped()
     private var percentDecoded = PercentDecoded()
     /// The start of the event that is scrubbed.
@@ -27,7 +28,8 @@ public struct Scrubber: ~Copyable {
     private var keys = 0
 
     public init(_ scrub: Scrub) {
-        scope = Scope(kinds: scrub.kinds, countries: scrub.countries)
+        kinds = scrub.kinds
+        countries = scrub.countries
         action = scrub.action
         texts = .allocate(capacity: scrub.texts.count)
         for (i, text) in scrub.texts.enumerated() {
@@ -66,17 +68,19 @@ public struct Scrubber: ~Copyable {
             if span.seen.contains(.escape) || Strings.canHoldPercent(span.seen) {
                 lookAtEscaped(block, span: span, spared: spared)
             } else {
-                let text = Subject(base: block + span.bodyStart, count: span.bodyEnd - span.bodyStart)
-                guard let finder = Finder(text, seen: span.seen, scope: scope, around: around(span, block), starts: starts), span.start != spared
-                else { continue }
-                take(finder, block: block, span: span, encoding: .none)
+                let count = span.bodyEnd - span.bodyStart
+                let possible = starts.possible(span.seen, count).intersection(kinds)
+                if possible.isEmpty || span.start == spared { continue }
+                let text = Subject(base: block + span.bodyStart, count: count)
+                take(finder(text, seen: span.seen, possible, span, block), block: block, span: span, encoding: .none)
             }
             if action == .reject, !found.isEmpty { return }
         }
     }
 
-    @inline(__always) private func around(_ span: StringSpan, _ block: Bytes) -> Surroundings {
-        Surroundings(block: block, quote: span.start, floor: floor)
+    private func finder(_ text: Subject, seen: Seen, _ possible: SensitiveSet, _ span: StringSpan, _ block: Bytes) -> Finder {
+        let around = Surroundings(block: block, quote: span.start, floor: floor)
+        return Finder(text, seen: seen, possible: possible, countries: countries, around: around)
     }
 
     /// How the text that is searched was written in the event.
@@ -104,8 +108,9 @@ public struct Scrubber: ~Copyable {
             encoding = .percents
             seen = strings.seen(text)
         }
-        guard let finder = Finder(text, seen: seen, scope: scope, around: around(span, block), starts: starts) else { return }
-        take(finder, block: block, span: span, encoding: encoding)
+        let possible = starts.possible(seen, text.count).intersection(kinds)
+        if possible.isEmpty { return }
+        take(finder(text, seen: seen, possible, span, block), block: block, span: span, encoding: encoding)
     }
 
     private mutating func take(_ finder: Finder, block: Bytes, span: StringSpan, encoding: Encoding) {

@@ -1,7 +1,10 @@
 // Tables that say which kinds a text can hold, by the classes of its bytes and its length, and which kinds can begin with which three bytes.
 // They exclude most positions of a text without a branch, so that the detectors seldom run in vain.
 
-struct Starts: ~Copyable {
+struct Starts: @unchecked Sendable {
+    /// The tables, made once. They never change.
+    static let tables = Starts()
+
     @inline(__always) static var none: UInt8 { 0 }
     @inline(__always) static var mark: UInt8 { 1 }
     /// An ASCII letter or digit. No find begins directly after one.
@@ -20,7 +23,7 @@ struct Starts: ~Copyable {
     /// The kinds that a text with some classes of bytes can hold, by `Seen`, and then those that a text of some length can hold.
     private let kinds: UnsafeMutablePointer<UInt16>
 
-    init() {
+    private init() {
         kinds = .allocate(capacity: 256 + Starts.longest + 1)
         for seen in UInt8.min...UInt8.max { kinds[Int(seen)] = Starts.possible(Seen(rawValue: seen)).rawValue }
         for count in 0...Starts.longest { kinds[256 + count] = Starts.possible(count).rawValue }
@@ -32,12 +35,6 @@ struct Starts: ~Copyable {
             sorts[c] = Byte.isAlphanumeric(byte) ? Starts.word : places[c] == 0 ? Starts.none : Starts.mark
         }
         assert(Sensitive.allCases.count <= 13, "a bit belongs to two")
-    }
-
-    deinit {
-        sorts.deallocate()
-        places.deallocate()
-        kinds.deallocate()
     }
 
     var begins: UnsafePointer<UInt16> { UnsafePointer(places) }

@@ -3,7 +3,7 @@
 struct IDNumber {
     static let most = 18
 
-    private var value: UInt64 = 0
+    private var digits = InlineArray<18, UInt8>(repeating: 0)
     private(set) var count = 0
     /// The length of each group as one hexadecimal digit.
     private(set) var shape: UInt64 = 0
@@ -20,7 +20,7 @@ struct IDNumber {
         let start = i
         while text.isDigit(i) {
             guard count < IDNumber.most else { return false }
-            value = value * 10 + UInt64(text[i] - 0x30)
+            digits[count] = text[i] - 0x30
             count += 1
             i += 1
         }
@@ -38,13 +38,15 @@ struct IDNumber {
     /// The digit at a position, counted from 0 at the left.
     subscript(i: Int) -> Int {
         assert((0..<count).contains(i), "there is no such digit")
-        return Int(value / IDNumber.powers(count - 1 - i) % 10)
+        return Int(digits[i])
     }
 
     /// The value of `length` digits from a position on.
     func part(_ from: Int, _ length: Int) -> Int {
         assert(from + length <= count, "there are fewer digits")
-        return Int(value / IDNumber.powers(count - from - length) % IDNumber.powers(length))
+        var value = 0
+        for i in from..<from + length { value = value * 10 + Int(digits[i]) }
+        return value
     }
 
     /// The sum of the digits from the left, each times its weight, which is a hexadecimal digit.
@@ -60,10 +62,4 @@ struct IDNumber {
 
     /// Returns true if a month and a day are possible.
     static func isDate(month: Int, day: Int) -> Bool { (1...12).contains(month) && (1...31).contains(day) }
-
-    private static func powers(_ n: Int) -> UInt64 {
-        var power: UInt64 = 1
-        for _ in 0..<n { power *= 10 }
-        return power
-    }
 }

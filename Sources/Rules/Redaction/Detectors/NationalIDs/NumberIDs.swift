@@ -16,43 +16,45 @@ enum NumberIDs {
         case 11: eleven(n, countries)
         case 12: twelve(n, countries)
         case 13: thirteen(n, countries)
-        case 15: countries.contains(.france) && isFrench(n) ? .certain : .none
+        case 15: countries.contains(.france) && (n.isBare || n.shape == 0x1222332) && isFrench(n) ? .certain : .none
         case 18: countries.contains(.china) && n.isBare && isChinese(n, check: n[17]) ? .certain : .none
         default: .none
         }
     }
 
+    // Each of these functions looks at the groups first, since an address or a date often has as many digits.
+
     private static func nine(_ n: IDNumber, _ countries: CountrySet) -> Certainty {
-        if countries.contains(.unitedStates), isAmerican(n) {
-            if n.shape == 0x324, n.isHyphenated || n.isSpaced { return .certain }
-            if n.isBare { return .ifAnnounced }
-        }
-        guard countries.contains(.netherlands), isDutch(n) else { return .none }
-        return n.shape == 0x423 && !n.isHyphenated ? .certain : .ifAnnounced
+        let isJoined = n.shape == 0x324 && (n.isHyphenated || n.isSpaced)
+        if isJoined || n.isBare, countries.contains(.unitedStates), isAmerican(n) { return isJoined ? .certain : .ifAnnounced }
+        let isDotted = n.shape == 0x423 && !n.isHyphenated
+        guard isDotted || n.isBare, countries.contains(.netherlands), isDutch(n) else { return .none }
+        return isDotted ? .certain : .ifAnnounced
     }
 
     private static func ten(_ n: IDNumber, _ countries: CountrySet) -> Certainty {
-        if countries.contains(.sweden), isSwedish(n, from: 0) { return n.shape == 0x64 && n.isHyphenated ? .certain : .ifAnnounced }
-        let isDanish = IDNumber.isDate(month: n.part(2, 2), day: n.part(0, 2)) && (n.isBare || n.shape == 0x64)
+        guard n.isBare || n.shape == 0x64 else { return .none }
+        if countries.contains(.sweden), isSwedish(n, from: 0) { return n.isHyphenated ? .certain : .ifAnnounced }
+        let isDanish = IDNumber.isDate(month: n.part(2, 2), day: n.part(0, 2))
         return countries.contains(.denmark) && isDanish ? .ifAnnounced : .none
     }
 
     private static func eleven(_ n: IDNumber, _ countries: CountrySet) -> Certainty {
-        if countries.contains(.brazil), isBrazilian(n), n.isBare || n.shape == 0x3332 { return .certain }
-        if countries.contains(.norway), isNorwegian(n), n.isBare || n.shape == 0x65 { return .certain }
-        if countries.contains(.belgium), isBelgian(n) { return .certain }
+        if countries.contains(.brazil), n.isBare || n.shape == 0x3332, isBrazilian(n) { return .certain }
+        if countries.contains(.norway), n.isBare || n.shape == 0x65, isNorwegian(n) { return .certain }
+        if countries.contains(.belgium), n.isBare || n.shape == 0x22232, isBelgian(n) { return .certain }
         if countries.contains(.turkey), n.isBare, isTurkish(n) { return .certain }
         if countries.contains(.poland), n.isBare, isPolish(n) { return .certain }
-        guard countries.contains(.germany), isGerman(n) else { return .none }
-        return n.shape == 0x2333 ? .certain : .ifAnnounced
+        guard countries.contains(.germany), n.isBare || n.shape == 0x2333, isGerman(n) else { return .none }
+        return n.isBare ? .ifAnnounced : .certain
     }
 
     private static func twelve(_ n: IDNumber, _ countries: CountrySet) -> Certainty {
-        let isSwede = countries.contains(.sweden) && (19...20).contains(n.part(0, 2)) && isSwedish(n, from: 2)
-        if isSwede, n.isBare || n.shape == 0x84 { return .certain }
+        let isSwede = countries.contains(.sweden) && (n.isBare || n.shape == 0x84) && (19...20).contains(n.part(0, 2))
+        if isSwede, isSwedish(n, from: 2) { return .certain }
+        guard n.isBare || n.shape == 0x444 else { return .none }
         let isOne = countries.contains(.india) && isIndian(n) || countries.contains(.japan) && isJapanese(n)
-        guard isOne else { return .none }
-        return n.shape == 0x444 && n.isSpaced ? .certain : n.isBare || n.shape == 0x444 ? .ifAnnounced : .none
+        return !isOne ? .none : n.isSpaced ? .certain : .ifAnnounced
     }
 
     private static func thirteen(_ n: IDNumber, _ countries: CountrySet) -> Certainty {
