@@ -98,7 +98,7 @@ extension Broken {
             {"scrub":{"find":[],"in":[],"action":"drop","with":{"ip":"","card":5}}},{"scrub":[]},{"scrub":{"fields":[]}}],"to":["out"]}]}
             """#,
             [
-                #"2:43: routes[0].transform[0].scrub.find[0] must be "token", "email", "iban", "card", "ip" or "phone", is "emial", did you mean "email"?"#,
+                #"2:43: routes[0].transform[0].scrub.find[0] must be "token", "key", "email", "iban", "card", "national_id", "mac", "ip" or "phone", is "emial", did you mean "email"?"#,
                 "2:56: routes[0].transform[0].scrub.find[2]: 'ip' is there twice, expected once",
                 "2:71: routes[0].transform[0].scrub.in[0]: 'a.' is not a path: expected a key",
                 "2:73: routes[0].transform[0].scrub.in[1]: the event's own messageId cannot be changed here, expected another path, or a drop of messageId",
