@@ -8,6 +8,8 @@ SEEDS ?= 100000
 ARGS ?=
 KILLS ?= 1000
 DAMAGES ?= 1000
+PAIRS ?= 90
+QUEUED ?= 10000
 EVENTS ?= 1000000
 SEED ?= 0
 PLUGIN ?=
@@ -18,7 +20,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance agree bench fuzz crash damage simulate mutants check contract tsan asan reference schema metrics clients install deb clean
+.PHONY: help run test conformance agree bench fuzz crash damage swaps simulate mutants check contract tsan asan reference schema metrics clients redaction install deb clean
 
 say := echo switchyard:
 toolchain := . Scripts/toolchain.sh
@@ -71,6 +73,14 @@ damage: ## Damage the files of its queues DAMAGES=1000 times, and check that no 
 	Tests/Crash/damage --planted --damages 20 --router .build/debug/switchyard; \
 	Tests/Crash/damage --damages $(DAMAGES) --router .build/debug/switchyard
 
+swaps: ## Swap the module of a provider with a full queue for PAIRS=90 ordered pairs of modules, and check that every event arrives in its shape
+	@Scripts/packages.sh build test
+	@$(toolchain); \
+	$(say) "building"; \
+	swift build; \
+	Tests/Swaps/swaps --planted --router .build/debug/switchyard; \
+	Tests/Swaps/swaps --pairs $(PAIRS) --events $(QUEUED) $(ARGS) --router .build/debug/switchyard
+
 simulate: ## Simulate lanes and consent for SEEDS=100000 seeds, after planted bugs (ARGS="--seed N" or "--consent --seed N" repeats one)
 	@Scripts/packages.sh build
 	@$(toolchain); Scripts/simulate.sh $(SEEDS) $(ARGS)
@@ -101,7 +111,7 @@ agree: ## Compare explain with the router on EVENTS=1000000 random events of ran
 	swift build --build-tests; \
 	AGREE_EVENTS=$(EVENTS) AGREE_SEED=$(SEED) swift test --skip-build --filter FindingTests
 
-tsan: ## Run every test under the thread sanitizer
+tsan: ## Run the tests of everything that uses threads under the thread sanitizer
 	@Scripts/packages.sh build test
 	@$(toolchain); Scripts/sanitize.sh thread
 
@@ -120,6 +130,10 @@ schema: ## Check the JSON Schema of routes.json with a validator from PyPI
 clients: ## Let vendors' client libraries from PyPI send to a router, also with faults
 	@Scripts/packages.sh build clients
 	@$(toolchain); $(say) "building"; swift build; Scripts/clients.sh
+
+redaction: ## Measure what scrub finds in texts of 18 locales, beside Presidio and scrubadub (ARGS="--show phone", "--each N")
+	@Scripts/packages.sh build redaction
+	@$(toolchain); Scripts/redaction.sh $(ARGS)
 
 metrics: ## Check the metrics of a router with Prometheus' promtool
 	@Scripts/packages.sh build metrics

@@ -58,7 +58,7 @@ func library(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
 let findsRuntime: [LinkerSetting] =
     isDependency ? [] : [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]
 
-let vendors: [Target.Dependency] = ["Amplitude", "GA4", "Mixpanel", "OTLP", "PostHog", "RudderStack", "Segment", "Sentry"]
+let vendors: [Target.Dependency] = ["Amplitude", "Braze", "GA4", "Mixpanel", "OTLP", "PostHog", "RudderStack", "Segment", "Sentry"]
 
 /// What the tests of a vendor need besides the vendor.
 let vendorTests: [Target.Dependency] = ["VendorKit", "VendorSupport", "HTTPSupport", "HTTPKit", "PluginKit"]
@@ -88,14 +88,27 @@ func adapter(
 func vendor(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target { adapter(name, on: "VendorKit", dependencies) }
 
 func adapterProduct(_ name: String) -> Product {
-    .library(name: name, type: .dynamic, targets: [name])
+    .library(name: name, type: .dynamic, targets: [name, "ModuleExports"])
 }
+
+/// A module exports its entry and nothing else, so the linker can leave out what no code of the module calls. Its relocations are packed,
+/// which only lld does. This belongs to the library: the tests of an adapter link its code without it.
+let exportsEntry: [LinkerSetting] =
+    isDependency
+    ? []
+    : [
+        .unsafeFlags([
+            "-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
+            "-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/Kits/ModuleExports/module.map",
+        ])
+    ]
 
 let package = Package(
     name: "switchyard",
     products: [
         .executable(name: "switchyard", targets: ["switchyard"]),
         adapterProduct("Amplitude"),
+        adapterProduct("Braze"),
         adapterProduct("Console"),
         adapterProduct("Exec"),
         adapterProduct("File"),
@@ -211,7 +224,7 @@ let package = Package(
         module(
             "PluginHost", in: "Flow",
             [
-                "Delivery", "Queueing", "Admission", "Configuration", "Plans", "Document", "Platform", "CPlatform", "CExit",
+                "Delivery", "Queueing", "Admission", "Configuration", "Plans", "Document", "Encoding", "Platform", "CPlatform", "CExit",
                 "CSwitchyardPlugin",
             ]),
         module(
@@ -256,7 +269,7 @@ let package = Package(
         module("Signals", in: "Consent"),
         // Converts request bodies of vendors' client libraries to lines of events.
         module("Dialects", in: "Flow", ["Events", "Encoding"]),
-        module("Database", in: "Base", ["Platform", "CSQLite", "CChecksum"]),
+        module("Database", in: "Base", ["Events", "Platform", "CSQLite", "CChecksum"]),
         module("Platform", in: "Base", ["Encoding", "CPlatform"]),
         // How strings of JSON, bytes and times are written.
         module("Encoding", in: "Base"),
@@ -273,6 +286,9 @@ let package = Package(
         // The batch API that Segment and RudderStack share.
         module("SegmentAPI", in: "Kits", ["VendorKit"]),
 
+        // Tells the linker what a module exports. It has no code.
+        .target(
+            name: "ModuleExports", path: "Sources/Kits/ModuleExports", exclude: ["module.map"], linkerSettings: exportsEntry),
         // The plugin ABI. Its one header is the only code that a module and the router share.
         native("CSwitchyardPlugin", in: "Kits"),
 
@@ -321,7 +337,7 @@ let package = Package(
         tests(
             "SpoolTests",
             ["Spool", "StateFiles", "StoreFixtures", "TestSupport", "Admission", "ConsentGate", "Database", "Platform"]),
-        tests("DatabaseTests", ["Database", "TestSupport", "Platform", "CChecksum"]),
+        tests("DatabaseTests", ["Database", "TestSupport", "Events", "Platform", "CChecksum"]),
         tests("LedgerTests", ["Seeded", "Ledger", "TestSupport", "Admission", "ConsentGate", "Database", "Platform"]),
         tests("EventsTests", ["Seeded", "Events"]),
         tests("EncodingTests", ["Encoding"]),
@@ -378,7 +394,7 @@ let package = Package(
         // This is a program, so that the author of any adapter can check a built module with the contract.
         .executableTarget(
             name: "switchyard-contract",
-            dependencies: ["PluginHost", "Queueing", "Configuration", "Plans", "Document", "HTTPSupport", "Platform", "CPlatform"],
+            dependencies: ["PluginHost", "Delivery", "Queueing", "Configuration", "Plans", "Document", "HTTPSupport", "Platform", "CPlatform"],
             path: "Tests/Contract",
             exclude: ["bad.c", "bad.json", "scripted.json"], swiftSettings: settings,
             linkerSettings: findsRuntime),
@@ -394,6 +410,7 @@ let package = Package(
             path: "Tests/VendorSupport", swiftSettings: strict),
         tests("VendorKitTests", ["VendorKit", "VendorSupport", "HTTPSupport", "PluginKit", "Seeded"]),
         tests("AmplitudeTests", ["Amplitude"] + vendorTests),
+        tests("BrazeTests", ["Braze"] + vendorTests),
         tests("MixpanelTests", ["Mixpanel"] + vendorTests),
         tests("GA4Tests", ["GA4"] + vendorTests),
         tests("OTLPTests", ["OTLP"] + vendorTests),
@@ -423,6 +440,7 @@ let package = Package(
             adapter("HTTP", ["ExpressionKit", "HTTPKit"]),
             adapter("NoOp", hasCases: false),
             vendor("Amplitude"),
+            vendor("Braze"),
             vendor("Mixpanel"),
             vendor("GA4"),
             vendor("OTLP"),
@@ -435,9 +453,11 @@ let package = Package(
 
 /// A program that is built only on request, with its own settings, because it is not part of the product.
 func program(_ name: String, in folder: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = []) -> Target {
+    // It may link several adapters, as `adapterTests` does.
     .executableTarget(
         name: name, dependencies: dependencies, path: "\(folder)/\(name)",
-        swiftSettings: [.swiftLanguageMode(.v6), .enableUpcomingFeature("InternalImportsByDefault")] + more)
+        swiftSettings: [.swiftLanguageMode(.v6), .enableUpcomingFeature("InternalImportsByDefault")] + more,
+        linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "muldefs"])])
 }
 
 switch extras {
@@ -451,7 +471,8 @@ case "checks":
                 "PluginHost",
                 "Exec", "ExpressionKit", "HTTPKit",
                 "PluginKit", "Redaction", "Signals", "Admission", "COracle",
-            ]),
+                "VendorKit", "VendorSupport",
+            ] + vendors),
         program("fuzz-expressions", in: "Fuzz", ["Seeded", "Expressions", "Events"]),
         .target(name: "Seeds", dependencies: ["Platform"], path: "Tests/Simulation/Seeds", swiftSettings: strict),
         program(
@@ -473,7 +494,7 @@ case "benchmarks":
         .target(name: "Lines", dependencies: ["Seeded"], path: "Benchmarks/Scanner/Lines", swiftSettings: strict),
         program("scanner-bench", in: "Benchmarks/Scanner", ["Lines", "Events", "CDocument"]),
         program("scrub-bench", in: "Benchmarks/Scanner", ["Lines", "Events", "Redaction"]),
-        program("vendor-bench", in: "Benchmarks/Vendors", ["PostHog", "VendorKit", "PluginKit", "Events"]),
+        program("vendor-bench", in: "Benchmarks/Vendors", vendors + ["VendorKit", "PluginKit", "Events", "Platform"]),
     ]
 default: break
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks that an installation is complete: it needs no library of the toolchain, the executable needs neither Foundation nor libcurl, and
-# it runs in an empty environment with the toolchain hidden.
+# it runs in an empty environment with the toolchain hidden. A module exports only its entry, and is not larger than promised.
 #
 # usage: [PREFIX=/usr/local] [DESTDIR=] Scripts/check-install.sh
 set -euo pipefail
@@ -68,6 +68,16 @@ for file in "$program" "$root/bin/switchyard-contract" "$libraries"/*.so "$libra
 done
 [[ $(readelf -dW "$program") == *'(RPATH)'*'$ORIGIN/../lib/switchyard'* ]] \
     || fault "$program has no DT_RPATH \$ORIGIN/../lib/switchyard, so its modules cannot find the Swift runtime"
+
+# A module is copied into memory when it is loaded. http is larger, because it holds the language of the expressions.
+for module in "$libraries"/plugins/*.so; do
+    most=1000000
+    [ "$(basename "$module")" != http.so ] || most=1400000
+    size=$(stat -c %s "$module")
+    [ "$size" -lt $most ] || fault "$module has $size bytes, $most or more"
+    exported=$(nm -D --defined-only "$module" | awk '{ print $NF }' | sort -u | tr '\n' ' ')
+    [ "$exported" = "switchyard_plugin_entry " ] || fault "$module exports $(wc -w <<<"$exported") symbols, expected only switchyard_plugin_entry"
+done
 
 for file in include/switchyard_plugin.h share/switchyard/module/Package.swift; do
     [ -s "$root/$file" ] || fault "$root/$file does not exist"

@@ -40,7 +40,8 @@ Scripts/check-readme.sh || failed=1
 # Without a fault the module fulfils the contract, so the contract finds only the planted faults.
 compile Tests/Contract/bad.c bad
 hold "$folder/bad.so" Tests/Contract/bad.json
-for way in TWICE NEVER WRONG CHANGES CRASHES EXITS HANGS LEAKS DESCRIPTORS BEFORE SWALLOWS CREATES OPENS RETRIES AFTER STAYS FORGETS COUNTS SENDS SILENT; do
+for way in TWICE NEVER WRONG CHANGES CRASHES EXITS HANGS LEAKS DESCRIPTORS BEFORE SWALLOWS CREATES OPENS RETRIES AFTER STAYS FORGETS COUNTS SENDS SILENT \
+    ERASES_NEVER ERASES_WRONG ERASES_LONG ERASES_OTHERS ERASES_TWICE; do
     compile Tests/Contract/bad.c bad "-D$way"
     # Only a failed check counts. A contract that could not run has found nothing.
     if "$contract" --patience 1 "$folder/bad.so" Tests/Contract/bad.json >"$folder/report" || ! grep -q '^FAILED' "$folder/report"; then

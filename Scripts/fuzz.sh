@@ -16,6 +16,9 @@ targets=(fuzz-expressions)
 for target in scanner event-reader descriptor library frames answers replies native segment otlp-protobuf otlp-json service scrub mask transforms tcf gpp; do
     targets+=("fuzz --target $target")
 done
+for vendor in amplitude ga4 mixpanel otlp-json otlp-protobuf posthog rudderstack segment sentry; do
+    targets+=("fuzz --target $vendor-map" "fuzz --target $vendor-judge")
+done
 share=$(((seconds + ${#targets[@]} - 1) / ${#targets[@]}))
 
 for target in "${targets[@]}"; do

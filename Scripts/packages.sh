@@ -2,7 +2,7 @@
 # Installs the Debian packages for a purpose that are missing.
 # If all are installed, it needs neither root nor the network, and prints nothing. It never removes or upgrades a package.
 #
-# usage: Scripts/packages.sh build|test|schema|clients|bench|metrics ...
+# usage: Scripts/packages.sh build|test|schema|clients|bench|metrics|redaction ...
 set -euo pipefail
 
 # a|b means that either package is enough. The first one is installed if both are missing.
@@ -12,6 +12,7 @@ declare -A packages=(
     [schema]="python3 python3-venv"
     [clients]="python3 python3-venv"
     [bench]="g++ libsimdjson-dev jq python3 nginx-light|nginx-core|nginx wrk strace"
+    [redaction]="python3 python3-venv"
     [metrics]="prometheus python3"
     [instructions]="valgrind"
 )

@@ -25,13 +25,16 @@ private struct EventScanner: ~Copyable {
 /// An empty list of slots, which means the whole event.
 private var whole: UnsafeBufferPointer<Int> { UnsafeBufferPointer(start: nil, count: 0) }
 
+/// The kinds that the oracle finds.
+private let modelled = SensitiveSet(Sensitive.allCases.filter { ScrubOracle.kinds.contains($0.name) }.map(SensitiveSet.init))
+
 final class ScrubFuzzer: Fuzzer {
     private var planter: Planter<Seeded>
     private var mutator: Mutator
     private let plants: Bool
     private var scanner = EventScanner()
-    private var replacer = Scrubber(Scrub())
-    private var dropper = Scrubber(Scrub(action: .drop))
+    private var replacer = Scrubber(Scrub(kinds: modelled))
+    private var dropper = Scrubber(Scrub(kinds: modelled, action: .drop))
     private var out = ByteBuffer()
 
     init(seed: UInt64, plants: Bool) {

@@ -14,11 +14,10 @@ package struct Amplitude: Vendor {
                 of: API.allCases.map(\.rawValue), default: "http"),
             "min_id_length": .integer("the fewest characters of a userId and an anonymousId", default: 5, minimum: 1, maximum: 100),
             "group_type": .text("the type of the groups in groupId and context.groupId", default: "company", pattern: "[A-Za-z0-9_ ]+"),
-            "long_texts": .choice(
-                "what happens to events with texts of more than 1024 characters: Amplitude cuts these texts, or the event is refused",
-                of: ["cut", "refuse"], default: "cut"),
+            "secret_key": .text("the project's secret key, by which users are erased").secret,
+            "long_texts": LongTexts.setting(of: "Amplitude", most: 1024),
         ],
-        delivery: .init(batchEvents: 10, batchBytes: "900KB", ordered: false),
+        delivery: .init(batchEvents: 10, batchBytes: "900KB", ordered: false), byHand: byHand,
         mapping: [
             MappingRow("event; Viewed NAME Page, Viewed NAME Screen, $identify, $groupidentify", "event_type"),
             MappingRow("messageId", "insert_id"),
@@ -30,18 +29,12 @@ package struct Amplitude: Vendor {
             MappingRow("properties.revenue", "revenue", note: "a number; it stays in the properties too"),
             MappingRow("context.sessionId", "session_id", note: "milliseconds, or -1"),
             MappingRow("everything else", "event_properties.switchyard_unmapped", note: "in its own structure", isRest: true),
-        ] + (members.map { $0 } + numbers.map { $0 }).map { MappingRow("\($0.key)", "\($0.value)") }, refuses: refuses, cuts: cuts)
-
-    private static let refuses = [
-        LimitRow(.nameLength, most: 1024, "names of events of more than 1024 characters"),
-        LimitRow(.id, most: 128, "ids of less than 5 (min_id_length) or more than 128 characters; events without a messageId"),
-        LimitRow(.kind, "alias; group without groupId; track without a name"),
-        LimitRow(.depth, most: 38, "more than 38 objects and lists in one another"),
-        LimitRow(.size, most: 999_999, "events that need a body of 1 MB (more than 20 MB with batch)"),
-    ]
-    private static let cuts = [
-        LimitRow(.valueLength, most: 1024, "texts of more than 1024 characters, which Amplitude cuts (unless long_texts is refuse)")
-    ]
+        ] + members.rows() + numbers.rows(),
+        refuses: [
+            .longNames(1024), LimitRow(.id, "ids of less than 5 characters (min_id_length)"), .longIDs(128), .placeholderIDs, .noPerson,
+            .noMessageID, .alias, .trackWithoutName, .groupWithoutID, .depth(38), .body(999_999), .unmapped,
+        ],
+        cuts: [LongTexts.row(of: "Amplitude", most: 1024)])
 
     /// What Amplitude has names of its own for. A value of another type, for which Amplitude would refuse the event, is left to the rest.
     static let members: MemberTable = [
@@ -57,9 +50,11 @@ package struct Amplitude: Vendor {
 
     private let endpoint: Endpoint.ID
     private let api: API
-    private let shortest: Int
+    /// Where deletions are asked for, if the settings have the secret key.
+    let deletions: ErasureEndpoint.ID?
+    private let ids: IDRules
+    private let longTexts: LongTexts
     private let groupType: String
-    private let refusesLongTexts: Bool
     private let members, numbers: MemberMap
     private let context: (traits: Member, group: Member, session: Member)
     private let revenue: Member
@@ -68,9 +63,15 @@ package struct Amplitude: Vendor {
         let key = try setup.apiKey("key")
         let isEuropean = setup.settings.get("region") == "eu"
         api = setup.settings.get("api") ?? .http
-        shortest = setup.settings.get("min_id_length") ?? 5
+        let shortest: Int = setup.settings.get("min_id_length") ?? 5
+        ids = IDRules(
+            of: "Amplitude", shortest: (shortest, "min_id_length"), longest: 128,
+            placeholders: [
+                "anonymous", "anon", "nil", "none", "null", "n/a", "na", "undefined", "unknown", "[object object]", "true", "false", "0",
+                "-1", "00000000-0000-0000-0000-000000000000", "{}", "[]", "nan",
+            ])
         groupType = setup.settings.get("group_type") ?? "company"
-        refusesLongTexts = setup.settings.get("long_texts") == "refuse"
+        longTexts = LongTexts(of: "Amplitude", most: 1024, setup)
         let options = shortest == 5 ? "" : ",\"options\":{\"min_id_length\":\(shortest)}"
         var uploaded = Endpoint(
             isEuropean ? "https://api.eu.amplitude.com" : "https://api2.amplitude.com", path: api == .http ? "/2/httpapi" : "/batch",
@@ -82,6 +83,13 @@ package struct Amplitude: Vendor {
         setup.credentialsRemedy = "correct key, or region"
         uploaded.takesCompression = false
         setup.probe(uploaded, body: "{\"api_key\":\"\(key)\",\"events\":[]}") { Amplitude.judge(probe: $0) }
+        if let secret = try setup.secretIfSet("secret_key") {
+            deletions = setup.erasureEndpoint(
+                isEuropean ? "https://analytics.eu.amplitude.com" : "https://amplitude.com", path: "/api/2/deletions/users",
+                headers: [try setup.basicAuthorization(user: key, password: secret)])
+        } else {
+            deletions = nil
+        }
         (members, numbers) = (setup.members(Amplitude.members), setup.members(Amplitude.numbers))
         context = (setup.member("context.traits"), setup.member("context.groupId"), setup.member("context.sessionId"))
         revenue = setup.member("properties.revenue")
@@ -91,10 +99,7 @@ package struct Amplitude: Vendor {
     // MARK: - Events
 
     package func map(_ event: CanonicalEvent, to wire: inout WireEvents) {
-        if let fault = fault(of: event) { return wire.refuse(fault) }
-        if wire.isPreview, event.whole.contains({ $0.isLonger(than: 1024) }) {
-            wire.loses("a text has more than 1024 characters, and Amplitude cuts it")
-        }
+        if let fault = fault(of: event) ?? longTexts.fault(within: event.whole, &wire) { return wire.refuse(fault) }
         if event.kind == .group, let group = event.groupId, let traits = event.traits {
             begin(event, "$groupidentify", "-group", &wire)
             groups(group, &wire)
@@ -150,15 +155,7 @@ package struct Amplitude: Vendor {
 
     private func view(_ event: CanonicalEvent, of kind: StaticString, _ wire: inout WireEvents) {
         begin(event, nil, nil, &wire)
-        wire.write(key: "event_type")
-        wire.put(event.name == nil ? "\"Loaded a " : "\"Viewed ")
-        if let name = event.name {
-            wire.put(bytes: UnsafeRawBufferPointer(name.body))
-            wire.put(" ")
-            wire.take(name)
-        }
-        wire.put(kind)
-        wire.put("\"")
+        wire.member("event_type", viewOf: event, as: kind)
     }
 
     private func groups(_ group: Value, _ wire: inout WireEvents) {
@@ -182,33 +179,18 @@ package struct Amplitude: Vendor {
 
     /// The anonymousId, unless it is one that Amplitude does not take, beside a userId.
     private func device(of event: CanonicalEvent) -> Value? {
-        event.anonymousId.flatMap { event.userId != nil && fault(ofID: $0) != nil ? nil : $0 }
+        event.anonymousId.flatMap { event.userId != nil && ids.fault(of: $0) != nil ? nil : $0 }
     }
 
     private func fault(of event: CanonicalEvent) -> String? {
         guard let id = event.userId ?? event.anonymousId else { return "the event has neither userId nor anonymousId" }
-        if let fault = fault(ofID: id) { return fault }
+        if let fault = ids.fault(of: id) { return fault }
         if event.messageId == nil { return "the event has no messageId by which Amplitude recognizes an event that comes again" }
         if event.event?.isLonger(than: 1024) ?? false || event.name?.isLonger(than: 1000) ?? false {
             return "the name of the event has more than 1024 characters, and Amplitude would cut it"
         }
-        if event.whole.depth > 38 { return "the event has more than 38 objects and lists in one another" }
-        return refusesLongTexts && event.whole.contains { $0.isLonger(than: 1024) }
-            ? "a text has more than 1024 characters, and Amplitude would cut it" : nil
+        return event.whole.depth > 38 ? "the event has more than 38 objects and lists in one another" : nil
     }
-
-    private func fault(ofID id: Value) -> String? {
-        let characters = id.isText ? id.characters : id.count
-        if characters < shortest { return "an id has less than \(shortest) characters (min_id_length)" }
-        if characters > 128 { return "an id has more than 128 characters" }
-        return Amplitude.illegal.contains(id) ? "an id is one that Amplitude does not take, such as null or anonymous" : nil
-    }
-
-    private static let illegal = TextSet(
-        [
-            "anonymous", "anon", "nil", "none", "null", "n/a", "na", "undefined", "unknown", "[object object]", "true", "false", "0", "-1",
-            "00000000-0000-0000-0000-000000000000", "{}", "[]", "nan",
-        ], ignoringCase: true)
 
     // MARK: - Answers
 
@@ -245,7 +227,7 @@ package struct Amplitude: Vendor {
         }
         var faults: [Int: String] = [:]
         func note(_ list: Value?, _ words: String) {
-            for index in (list?.elements).map({ Array($0) }) ?? [] { if let index = index.event.integer { faults[index] = words } }
+            for index in list?.indices(below: request.count) ?? [] { faults[index] = words }
         }
         for (key, words) in [
             ("events_with_invalid_fields", "invalid"), ("events_with_missing_fields", "missing"),
@@ -255,10 +237,9 @@ package struct Amplitude: Vendor {
             for (field, list) in fields.members { note(list, "\(field.text?.prefix(100) ?? "a field") is \(words)") }
         }
         note(answer["silenced_events"], "Amplitude has silenced the device")
-        let bad = faults.filter { (0..<request.count).contains($0.key) }
-        guard !bad.isEmpty else { return .standard }
-        return split(request) { index in
-            bad[index].map { .rejected(code: 400, "Amplitude refused it: \($0)") }
+        guard !faults.isEmpty else { return .standard }
+        return .each(of: request) { index in
+            faults[index].map { .rejected(code: 400, "Amplitude refused it: \($0)") }
                 ?? .retry(code: 400, "Amplitude refused other events of the request")
         }
     }
@@ -267,10 +248,9 @@ package struct Amplitude: Vendor {
     private func throttled(_ answer: Value?, _ request: SentRequest) -> Judgement {
         let pause: UInt64 = api == .http ? 30_000 : 15_000
         let late = Outcome.retry(code: 429, "Amplitude takes only so many events of one user or device", afterMilliseconds: pause)
-        let listed = Set(answer?["throttled_events"].map { $0.elements.compactMap { $0.event.integer } } ?? [])
-            .intersection(0..<request.count)
+        let listed = Set(answer?["throttled_events"]?.indices(below: request.count) ?? [])
         if !listed.isEmpty {
-            return split(request) { listed.contains($0) ? late : .retry(code: 429, "Amplitude throttled other events of the request") }
+            return .each(of: request) { listed.contains($0) ? late : .retry(code: 429, "Amplitude throttled other events of the request") }
         }
         var isAboutPeople = false
         for key in ["throttled_users", "throttled_devices", "exceeded_daily_quota_users", "exceeded_daily_quota_devices"]
@@ -281,11 +261,7 @@ package struct Amplitude: Vendor {
         guard isAboutPeople else { return .whole(.retry(code: 429, "Amplitude answered 429", afterMilliseconds: pause)) }
         // Users are named and their events are not: halves find them, and only these wait.
         return request.hasSeveralEvents
-            ? .whole(.rejected(code: 429, "Amplitude throttled a user or a device")) : split(request) { _ in late }
-    }
-
-    private func split(_ request: SentRequest, _ outcome: (Int) -> Outcome) -> Judgement {
-        .mixed(rest: .delivered, (0..<request.count).map { (index: $0, outcome: outcome($0)) })
+            ? .whole(.rejected(code: 429, "Amplitude throttled a user or a device")) : .each(of: request) { _ in late }
     }
 }
 

@@ -240,28 +240,3 @@ struct FlatObject {
         wire.closeList()
     }
 }
-
-/// The rules of Google for every name.
-enum GA4Name {
-    /// Appends the letters, digits and underscores of a name, and an underscore for each other character of ASCII. Returns false if there
-    /// are others.
-    static func append(_ text: Value, to name: inout [UInt8]) -> Bool {
-        text.withText { text in
-            guard let text, text.allSatisfy({ $0 < 0x80 }) else { return false }
-            for byte in text { name.append(isLetter(byte) || byte &- 0x30 < 10 ? byte : UInt8(ascii: "_")) }
-            return true
-        }
-    }
-
-    static func beginsWithLetter(_ name: [UInt8]) -> Bool { name.first.map(isLetter) ?? false }
-
-    static func hasReservedPrefix(_ name: [UInt8]) -> Bool {
-        let prefixes: [StaticString] = ["ga_", "google_", "firebase_"]
-        return prefixes.contains { $0.withUTF8Buffer { $0.elementsEqual(name.prefix($0.count)) { $0 == ($1 | ($1 == 0x5f ? 0 : 0x20)) } } }
-    }
-
-    /// True for letters, digits and underscores.
-    static func isPathKey(_ key: [UInt8]) -> Bool { !key.isEmpty && key.allSatisfy { isLetter($0) || $0 &- 0x30 < 10 || $0 == 0x5f } }
-
-    private static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
-}

@@ -5,62 +5,7 @@
 public import VendorKit
 
 package struct GA4: Vendor {
-    package static let about = VendorDescription(
-        name: "ga4", version: "0.1.0", summary: "Sends events to Google Analytics 4.",
-        settings: [
-            "api_secret": .text("the secret of the stream's Measurement Protocol API").required.secret,
-            "measurement_id": .text("the id of a web stream, such as G-...; either this or firebase_app_id"),
-            "firebase_app_id": .text("the id of an app, such as 1:1234:ios:5678; either this or measurement_id"),
-            "region": .choice("where Google takes the events: us, or eu", of: ["us", "eu"], default: "us"),
-            "id_member": .text("the path of the member with Google's client_id or app_instance_id", default: "context.ga4.id"),
-            "derive_id": .flag("whether an event without an id of Google's gets one that is derived; if not set: web streams only"),
-            "traits": .choice(
-                "the traits that become user properties: those of identify; also context.traits of every event; or none",
-                of: Traits.allCases.map(\.rawValue), default: "identify"),
-            "engagement": .flag("whether events get engagement_time_msec 1, without which reports do not count the user", default: true),
-            "long_values": .choice("what is done with longer values than Google takes", of: ["refuse", "cut"], default: "refuse"),
-            "analytics_360": .flag("whether the property has the limits of Analytics 360", default: false),
-        ],
-        compressions: [.none], deduplicates: false, delivery: .init(batchEvents: 200, batchBytes: "1MB", ordered: false),
-        mapping: [
-            MappingRow("event; of page page_view, screen screen_view, group join_group, identify identify", "events.name"),
-            MappingRow("id_member, context.externalId, or derived of anonymousId or userId", "client_id, app_instance_id"),
-            MappingRow("userId", "user_id"),
-            MappingRow("timestamp, or else the arrival", "events.timestamp_micros"),
-            MappingRow("properties; of group traits", "events.params", note: "flat"),
-            MappingRow("name", "page_name, screen_name"),
-            MappingRow("groupId", "group_id", note: "of group"),
-            MappingRow("traits of identify", "user_properties"),
-            MappingRow("context.consent.google.ad_user_data, .ad_personalization", "consent"),
-            MappingRow("context.ip, context.userAgent", "ip_override, user_agent"),
-            MappingRow("other members of the context, and outside the shape", "not sent"),
-        ] + context.map { MappingRow("\($0)", "\($1)") }, refuses: refuses, cuts: cuts)
-
-    private static let refuses = [
-        LimitRow(.nameLength, most: 40, "names of events of more than 40 characters, and names outside ASCII"),
-        LimitRow(.reservedName, "names of events that Google reserves, such as session_start, error or user_engagement"),
-        LimitRow(.propertyCount, most: 25, "more than 25 parameters, or 25 user properties (100 with analytics_360)"),
-        LimitRow(.propertyName, most: 40, "names of parameters of more than 40 characters, and of user properties of more than 24"),
-        LimitRow(.valueLength, most: 100, "values of more than 100 characters, 36 of a user property (unless long_values is cut)"),
-        LimitRow(.age, most: 72 * 3600, "events that are older than 72 hours when they are delivered"),
-        LimitRow(.kind, "alias; screen in a web stream; events without an id of the client"),
-        LimitRow(.id, most: 256, "a userId of more than 256 characters"),
-        LimitRow(.depth, most: 1, "lists of lists or objects; objects become parameters with joined names"),
-        LimitRow(.size, most: 129_999, "events that need a body of more than 129,999 bytes"),
-    ]
-    private static let cuts = [LimitRow(.valueLength, most: 100, "values of more than 100 characters, if long_values is cut")]
-
-    /// The members of the context that become parameters as long as there is room.
-    static let context: MemberTable = [
-        "context.sessionId": "session_id", "context.page.url": "page_location", "context.page.title": "page_title",
-        "context.page.referrer": "page_referrer", "context.campaign.id": "campaign_id", "context.campaign.name": "campaign",
-        "context.campaign.source": "source", "context.campaign.medium": "medium", "context.campaign.term": "term",
-        "context.campaign.content": "content",
-    ]
-    /// The names of Google's for properties of a page.
-    static let page: MemberTable = ["url": "page_location", "title": "page_title", "referrer": "page_referrer"]
-
-    private enum Traits: String, SettingValue, CaseIterable { case identify, all, none }
+    enum Traits: String, SettingValue, CaseIterable { case identify, all, none }
 
     private let stream: Endpoint.ID
     private let isApp: Bool
@@ -91,7 +36,10 @@ package struct GA4: Vendor {
         var validation = Endpoint(
             "https://\(host)", path: "/debug/mp/collect?\(name)=\(id)&api_secret=\(secret)", envelope: Envelope(), limits: .init())
         validation.takesCompression = false
-        setup.probe(validation, body: GA4.sample(isApp: isApp)) { GA4.judge(probe: $0, name) }
+        setup.probe(
+            validation, sample: GA4.sample(isApp: isApp),
+            wrap: { "{\"validation_behavior\":\"ENFORCE_RECOMMENDATIONS\"," + $0.dropFirst() },
+            judge: { GA4.judge(probe: $0, name) })
         derivesID = setup.settings.get("derive_id") ?? !isApp
         traits = setup.settings.get("traits") ?? .identify
         engages = setup.settings.get("engagement") ?? true
@@ -113,9 +61,14 @@ package struct GA4: Vendor {
         consent = (google(""), google(".ad_user_data"), google(".ad_personalization"))
     }
 
+    /// An event with everything that the module makes a member of its own of.
     private static func sample(isApp: Bool) -> String {
-        let client = isApp ? #""app_instance_id":"00000000000000000000000000000001""# : #""client_id":"1.1""#
-        return "{\(client),\"validation_behavior\":\"ENFORCE_RECOMMENDATIONS\",\"events\":[{\"name\":\"switchyard_check\",\"params\":{}}]}"
+        let client = isApp ? "00000000000000000000000000000001" : "1.1"
+        return #"{"type":"identify","anonymousId":"\#(client)","userId":"switchyard","traits":{"plan":"pro"},"#
+            + #""properties":{"value":1.5,"currency":"EUR","list":["a","b"],"items":[{"product_id":"a","price":1.5,"quantity":1}]},"#
+            + #""context":{"ip":"192.0.2.1","userAgent":"switchyard","sessionId":1,"traits":{"plan":"pro"},"#
+            + #""consent":{"google":{"ad_user_data":"denied","ad_personalization":"denied"}},"#
+            + #""page":{"url":"https://example.com/","title":"t"},"campaign":{"name":"c","source":"s","medium":"m"}}}"#
     }
 
     /// Returns what the validation server's answer says about the settings.
@@ -128,7 +81,7 @@ package struct GA4: Vendor {
         guard let faults else { return .reached(code: 200, "Google's validation server gave an answer that is not JSON") }
         if let first = faults.first { return .refused(code: 200, "Google's validation server says \(first.prefix(300))") }
         let unseen = name == "measurement_id" ? "api_secret" : "api_secret or firebase_app_id"
-        return .reached(code: 200, "Google's validation server takes such events; Google does not check \(unseen) anywhere")
+        return .reached(code: 200, "Google takes the shape of a sample, with these settings; it does not check \(unseen) anywhere")
     }
 
     /// Returns a value that can stand in a query as it is.
@@ -196,19 +149,8 @@ package struct GA4: Vendor {
         guard GA4Name.append(given, to: &name) else { return refuse("the name of the event has characters that are not ASCII") }
         if name.count > 40 { return refuse("the name of the event has more than 40 characters") }
         if !GA4Name.beginsWithLetter(name) { return refuse("the name of the event does not begin with a letter") }
-        let isReserved = name.withUnsafeBufferPointer { GA4.reserved.contains($0) || !isApp && GA4.reservedForApps.contains($0) }
-        return isReserved || GA4Name.hasReservedPrefix(name) ? refuse("the name of the event is one that Google reserves") : name
+        return GA4Name.isReserved(name, isApp: isApp) ? refuse("the name of the event is one that Google reserves") : name
     }
-
-    private static let reserved = TextSet([
-        "ad_activeview", "ad_click", "ad_exposure", "ad_query", "ad_reward", "adunit_exposure", "app_background", "app_clear_data",
-        "app_exception", "app_install", "app_remove", "app_store_refund", "app_store_subscription_cancel",
-        "app_store_subscription_convert", "app_store_subscription_renew", "app_update", "app_upgrade", "dynamic_link_app_open",
-        "dynamic_link_app_update", "dynamic_link_first_open", "error", "first_open", "first_visit", "notification_dismiss",
-        "notification_foreground", "notification_open", "notification_receive", "notification_send", "os_update", "session_start",
-        "session_start_with_rollout", "user_engagement",
-    ])
-    private static let reservedForApps = TextSet(["ad_impression", "in_app_purchase", "screen_view"])
 
     // MARK: - What events of a body share
 
@@ -217,12 +159,14 @@ package struct GA4: Vendor {
         let kind: StaticString = isApp ? "ga4AppInstanceId" : "ga4ClientId"
         let external = event[named.externalId]?.elements.first { $0["type"]?.isText(kind) ?? false }?["id"]
         if let given = [event[named.id], external].lazy.compactMap({ $0 }).first(where: { !$0.isNull }) {
-            guard isGoogles(given) else { return refused("the id of the event for Google has not the form of Google's", &wire) }
+            guard GoogleID.isOne(given, isApp: isApp) else {
+                return refused("the id of the event for Google has not the form of Google's", &wire)
+            }
             wire.member(isApp ? "app_instance_id" : "client_id", given)
-        } else if let id = event.anonymousId, isGoogles(id) {
+        } else if let id = event.anonymousId, GoogleID.isOne(id, isApp: isApp) {
             wire.member(isApp ? "app_instance_id" : "client_id", id)
         } else if derivesID, let id = event.anonymousId ?? event.userId {
-            derived(id.derivedUUID, &wire)
+            GoogleID.write(id.derivedUUID, isApp: isApp, to: &wire)
         } else {
             return refused("the event has no \(isApp ? "app_instance_id" : "client_id")", &wire)
         }
@@ -232,31 +176,6 @@ package struct GA4: Vendor {
             wire.member("user_id", text: user)
         }
         return true
-    }
-
-    /// True for two positive numbers with a point between them, as gtag.js makes them, or the 32 hexadecimal digits of Firebase.
-    private func isGoogles(_ id: Value) -> Bool {
-        let body = id.body
-        func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
-        if isApp { return body.count == 32 && body.allSatisfy { isDigit($0) || ($0 | 0x20) &- 0x61 < 6 } }
-        let parts = body.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        return parts.count == 2 && parts.allSatisfy { $0.count <= 20 && $0.allSatisfy(isDigit) && $0.contains { $0 != 0x30 } }
-    }
-
-    private func derived(_ bytes: [UInt8], _ wire: inout WireEvents) {
-        if isApp {
-            wire.write(key: "app_instance_id")
-            wire.put(byte: UInt8(ascii: "\""))
-            for byte in bytes { for digit in [byte >> 4, byte & 15] { wire.put(byte: digit < 10 ? 0x30 + digit : 0x57 + digit) } }
-        } else {
-            wire.write(key: "client_id")
-            wire.put(byte: UInt8(ascii: "\""))
-            func number(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } % 0x7fff_ffff + 1 }
-            wire.put(number: number(bytes[0..<4]))
-            wire.put(byte: UInt8(ascii: "."))
-            wire.put(number: number(bytes[12..<16]))
-        }
-        wire.put(byte: UInt8(ascii: "\""))
     }
 
     private func userProperties(of event: CanonicalEvent, _ wire: inout WireEvents) -> Bool {

@@ -4,91 +4,23 @@
 public import VendorKit
 
 package struct Mixpanel: Vendor {
-    package static let about = VendorDescription(
-        name: "mixpanel", version: "0.1.0", summary: "Sends events to Mixpanel.",
-        settings: [
-            "token": .text("the project's token").required.secret,
-            "project_id": .text("the project's number, for a service account", pattern: "[0-9]+"),
-            "service_account": .text("the name of a service account; without one, the token is sent as the credentials"),
-            "service_secret": .text("the secret of the service account").secret,
-            "region": .choice("where the project's data lies", of: Region.allCases.map(\.rawValue), default: "us"),
-            "identity": .choice(
-                "how the project joins ids of a person: Simplified or Original ID Merge", of: Identity.allCases.map(\.rawValue),
-                default: "simplified"),
-            "group_key": .text("the group key of groupId and context.groupId", default: "company", pattern: "[A-Za-z0-9_]+"),
-            "long_texts": .choice(
-                "what happens to events with texts of more than 255 characters: Mixpanel cuts these texts, or the event is refused",
-                of: ["cut", "refuse"], default: "cut"),
-        ],
-        delivery: .init(batchEvents: 1000, batchBytes: "2MB", ordered: false),
-        mapping: [
-            MappingRow("event; Loaded a Page, Loaded a Screen, $identify, Group, $merge", "event"),
-            MappingRow("messageId", "$insert_id", note: "if it is no UUID, one is derived from it (version 5)"),
-            MappingRow("userId, or else $device: and anonymousId", "distinct_id"),
-            MappingRow("userId, anonymousId", "$user_id, $device_id"),
-            MappingRow("timestamp, or else the arrival", "time", note: "in milliseconds"),
-            MappingRow("properties", "properties", note: "byte for byte; reserved names become properties.NAME"),
-            MappingRow("context.ip", "ip", note: "0 without one"),
-            MappingRow("traits, or else context.traits", "$set of /engage", note: "of identify; traits of group are $set of /groups"),
-            MappingRow("properties.$set, $set_once, $union, $remove, $unset", "/engage"),
-            MappingRow("groupId, context.groupId", "group_key"),
-            MappingRow("everything else", "switchyard_unmapped", note: "with paths as names", isRest: true),
-        ] + (members.map { $0 } + traits.map { $0 }).map { MappingRow("\($0.key)", "\($0.value)") }, refuses: refuses, cuts: cuts)
-
-    private static let refuses = [
-        LimitRow(.nameLength, most: 255, "names of events of more than 255 characters"),
-        LimitRow(.id, most: 247, "ids of more than 247 characters or such as null and anonymous; events without a messageId"),
-        LimitRow(.kind, "alias, unless identity is original"),
-        LimitRow(.propertyCount, most: 254, "objects and lists with more than 254 members"),
-        LimitRow(.depth, most: 3, "more than three objects in one another, in properties or traits"),
-        LimitRow(.size, most: 999_999, "events of 1 MB and more"),
-    ]
-    private static let cuts = [
-        LimitRow(.valueLength, most: 255, "texts of more than 255 characters, which Mixpanel cuts (unless long_texts is refuse)")
-    ]
-
-    /// What Mixpanel has names of its own for.
-    static let members: MemberTable = [
-        "name": "name", "context.page.url": "$current_url", "context.page.referrer": "$referrer", "context.os.name": "$os",
-        "context.os.version": "$os_version", "context.screen.width": "$screen_width", "context.screen.height": "$screen_height",
-        "context.screen.density": "$screen_dpi", "context.network.carrier": "$carrier", "context.network.wifi": "$wifi",
-        "context.network.bluetooth": "$bluetooth_enabled", "context.device.name": "$device",
-        "context.device.manufacturer": "$manufacturer", "context.device.model": "$model", "context.library.name": "mp_lib",
-        "context.library.version": "$lib_version", "context.app.build": "$app_build_number",
-        "context.app.version": "$app_version_string", "context.campaign.name": "utm_campaign", "context.campaign.source": "utm_source",
-        "context.campaign.medium": "utm_medium", "context.campaign.content": "utm_content", "context.campaign.term": "utm_term",
-    ]
-    static let traits: MemberTable = [
-        "traits.email": "$email", "traits.name": "$name", "traits.firstName": "$first_name", "traits.lastName": "$last_name",
-        "traits.phone": "$phone", "traits.avatar": "$avatar", "traits.createdAt": "$created",
-    ]
-    static let contextTraits: MemberTable = [
-        "context.traits.email": "$email", "context.traits.name": "$name", "context.traits.firstName": "$first_name",
-        "context.traits.lastName": "$last_name", "context.traits.phone": "$phone", "context.traits.avatar": "$avatar",
-        "context.traits.createdAt": "$created",
-    ]
-    /// Names that Mixpanel reads in the properties of every event, and the names under which an event's own members of these names go.
-    static let reserved: MemberTable = [
-        "properties.time": "properties.time", "properties.distinct_id": "properties.distinct_id",
-        "properties.$insert_id": "properties.$insert_id", "properties.$user_id": "properties.$user_id",
-        "properties.$device_id": "properties.$device_id", "properties.token": "properties.token",
-        "properties.$distinct_ids": "properties.$distinct_ids",
-    ]
     /// The operations of /engage that have the same result if they come twice, and whether their value is a list.
     private static let operations: [(name: StaticString, takesList: Bool)] = [
         ("$set", false), ("$set_once", false), ("$union", false), ("$remove", false), ("$unset", true),
     ]
 
-    private enum Region: String, SettingValue, CaseIterable { case us, eu, `in` }
-    private enum Identity: String, SettingValue, CaseIterable { case simplified, original }
+    enum Region: String, SettingValue, CaseIterable { case us, eu, `in` }
+    enum Identity: String, SettingValue, CaseIterable { case simplified, original }
 
     private let events: Endpoint.ID
     private let people: Endpoint.ID
     private let groups: Endpoint.ID
-    private let token: String
-    private let identity: Identity
+    let token: String
+    let identity: Identity
+    /// Where deletions are asked for, if the settings have a token for them.
+    let deletions: ErasureEndpoint.ID?
     private let groupKey: String
-    private let refusesLongTexts: Bool
+    private let longTexts: LongTexts
     private let maps: (members: MemberMap, traits: MemberMap, contextTraits: MemberMap, reserved: MemberMap)
     private let context: (ip: Member, traits: Member, group: Member)
     private let own: (ip: Member, group: Member, operations: [Member])
@@ -130,10 +62,16 @@ package struct Mixpanel: Vendor {
         guard !groupKey.isEmpty, groupKey.utf8.allSatisfy({ ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 || $0 == 0x5f }) else {
             throw SettingsFault("group_key may have only letters, digits and underscores")
         }
-        refusesLongTexts = setup.settings.get("long_texts") == "refuse"
+        deletions = try setup.secretIfSet("gdpr_token").map { token in
+            setup.erasureEndpoint(
+                "https://\(region == .us ? "" : "\(region.rawValue).")mixpanel.com", path: "/api/app/data-deletions/v3.0/",
+                headers: [Header("Authorization", "Bearer \(token)")])
+        }
+        longTexts = LongTexts(of: "Mixpanel", most: 255, setup)
         maps = (
-            setup.members(Mixpanel.members, into: "properties"), setup.members(Mixpanel.traits, into: "traits"),
-            setup.members(Mixpanel.contextTraits, into: "context.traits"), setup.members(Mixpanel.reserved)
+            setup.members(Mixpanel.members, into: "properties"), setup.members(Mixpanel.traits, at: "traits.", into: "traits"),
+            setup.members(Mixpanel.traits, at: "context.traits.", into: "context.traits"),
+            setup.members(Mixpanel.reserved, at: "properties.")
         )
         context = (setup.member("context.ip"), setup.member("context.traits"), setup.member("context.groupId"))
         own = (
@@ -146,14 +84,14 @@ package struct Mixpanel: Vendor {
     // MARK: - Events
 
     package func map(_ event: CanonicalEvent, to wire: inout WireEvents) {
-        guard let id = event.messageId, !Mixpanel.illegal.contains(id) else {
+        guard let id = event.messageId, !Mixpanel.ids.isPlaceholder(id) else {
             return wire.refuse("the event has no messageId by which Mixpanel recognizes an event that comes again")
         }
         // An anonymousId that is none, beside a userId, only goes to the rest.
         let user = event.userId
-        let device = event.anonymousId.flatMap { user != nil && Mixpanel.fault(of: $0) != nil ? nil : $0 }
+        let device = event.anonymousId.flatMap { user != nil && Mixpanel.ids.fault(of: $0) != nil ? nil : $0 }
         for id in [user, device, event.kind == .alias ? event.previousId : nil] {
-            if let fault = id.flatMap(Mixpanel.fault) { return wire.refuse(fault) }
+            if let fault = id.flatMap(Mixpanel.ids.fault) { return wire.refuse(fault) }
         }
         for object in [event.properties, event.traits, event[context.traits]] {
             if let object, let fault = fault(of: object, &wire) { return wire.refuse(fault) }
@@ -284,16 +222,12 @@ package struct Mixpanel: Vendor {
 
     // MARK: - Limits
 
-    private static let illegal = TextSet(
-        [
+    private static let ids = IDRules(
+        of: "Mixpanel", longest: 247,
+        placeholders: [
             "00000000-0000-0000-0000-000000000000", "anon", "anonymous", "nil", "none", "null", "n/a", "na", "undefined", "unknown",
             "<nil>", "0", "-1", "true", "false", "[]", "{}",
-        ], ignoringCase: true)
-
-    private static func fault(of id: Value) -> String? {
-        if id.isLonger(than: 247) { return "an id has more than 247 characters, and Mixpanel would cut it" }
-        return illegal.contains(id) ? "an id is one that Mixpanel does not take, such as null or anonymous" : nil
-    }
+        ])
 
     /// Returns why Mixpanel would not take the members of an object.
     private func fault(of object: Value, _ wire: inout WireEvents) -> String? {
@@ -302,12 +236,7 @@ package struct Mixpanel: Vendor {
     }
 
     private func fault(of value: Value, level: Int, _ wire: inout WireEvents) -> String? {
-        if value.isText {
-            if !refusesLongTexts, wire.isPreview, value.isLonger(than: 255) {
-                wire.loses("a text has more than 255 characters, and Mixpanel cuts it")
-            }
-            return refusesLongTexts && value.isLonger(than: 255) ? "a text has more than 255 characters, and Mixpanel would cut it" : nil
-        }
+        if value.isText { return longTexts.fault(of: value, &wire) }
         var count = 0
         for (_, member) in value.members {
             count += 1

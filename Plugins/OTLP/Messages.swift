@@ -187,6 +187,9 @@ struct MessageWriter: Sendable {
 
     /// Writes the field of an AnyValue.
     func any(_ value: Value, level: Int = 0, to wire: inout WireEvents) {
+        if level >= MessageWriter.deepest, value.isObject || value.isList {
+            wire.loses("what lies in more than \(MessageWriter.deepest) objects and lists becomes the text of its JSON")
+        }
         if value.isObject, level < MessageWriter.deepest {
             message(.map, to: &wire) { wire in
                 list(.values, to: &wire) { wire in

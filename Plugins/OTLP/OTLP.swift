@@ -5,50 +5,6 @@
 public import VendorKit
 
 package struct OTLP: Vendor {
-    package static let about = VendorDescription(
-        name: "otlp", version: "0.1.0", summary: "Sends events as logs of OpenTelemetry (OTLP/HTTP).",
-        settings: [
-            "encoding": .choice("how a body is written", of: ["protobuf", "json"], default: "protobuf"),
-            "resource": .object(
-                "attributes of the resource, such as service.name; they take the place of those of the events", [:],
-                others: .text("the value")),
-            "headers": .object(
-                "headers of every request, such as Authorization; their values are never shown", [:], others: .text("the value, one line")),
-            "partial_success": .choice(
-                "a request of which the server rejects some records without naming them: halve sends it again in halves, so that taken "
-                    + "records arrive again; reject refuses all of its events",
-                of: ["halve", "reject"], default: "halve"),
-        ],
-        deduplicates: false, delivery: .init(batchEvents: 500, batchBytes: "2MB", ordered: false),
-        mapping: [
-            MappingRow("timestamp, or else the arrival", "timeUnixNano"),
-            MappingRow("context.otlp.observedTimeUnixNano, or else the arrival", "observedTimeUnixNano"),
-            MappingRow("event, or else the type", "eventName", note: "not of a type of your own without event"),
-            MappingRow("body, properties.message, message, or else the name", "body"),
-            MappingRow("context.otlp.severityNumber, .severityText; properties.level, .severity, level, severity", "severity"),
-            MappingRow("context.otlp.traceId, context, properties or the event: traceId, trace_id", "traceId", note: "and so spanId"),
-            MappingRow("context.otlp.flags", "flags"),
-            MappingRow("context.otlp.resource.attributes", "resource.attributes"),
-            MappingRow("properties", "attributes", note: "each under its own name"),
-            MappingRow("everything else", "attributes.switchyard_unmapped", note: "in its own structure"),
-        ] + services.map { MappingRow("\($0)", "resource.attributes.\($1)") }
-            + attributes.map { MappingRow("\($0)", "attributes.\($1)") })
-
-    /// What describes the service, and becomes a part of the resource.
-    static let services: MemberTable = [
-        "context.service.name": "service.name", "context.service.version": "service.version",
-        "context.service.namespace": "service.namespace", "context.app.name": "service.name", "context.app.version": "service.version",
-        "context.environment": "deployment.environment.name",
-    ]
-    /// What the conventions of OpenTelemetry have names for.
-    static let attributes: MemberTable = [
-        "messageId": "log.record.uid", "userId": "user.id", "anonymousId": "enduser.pseudo.id", "previousId": "previousId",
-        "groupId": "groupId", "name": "name", "context.ip": "client.address", "context.userAgent": "user_agent.original",
-        "context.sessionId": "session.id", "context.page.url": "url.full", "context.os.name": "os.name", "context.os.version": "os.version",
-        "context.device.id": "device.id", "context.device.manufacturer": "device.manufacturer",
-        "context.device.model": "device.model.name", "traits": "traits",
-    ]
-
     /// `own` is the member of the event that has the attribute's name itself. Then it stays, and the other one is left to the rest.
     private typealias Attribute = (name: StaticString, member: Member, own: Member, takesObject: Bool)
 
@@ -178,29 +134,20 @@ package struct OTLP: Vendor {
 
     private func writeSeverity(of event: CanonicalEvent, to wire: inout WireEvents) {
         let own = event.text(of: [severity.text])
-        let level = own ?? severity.levels.lazy.compactMap { event[$0] }.first { OTLP.severity(of: $0) != nil }
+        let level = own ?? severity.levels.lazy.compactMap { event[$0] }.first { LoggerLevel($0) != nil }
         if let value = event[severity.number], let number = value.event.integer, (1...24).contains(number) {
             writer.varint(.severityNumber, number, to: &wire)
             wire.take(value)
             // A level elsewhere in the event may say something else than the number.
             if let own { writer.text(.severityText, own, to: &wire) }
         } else if let level {
-            if let number = OTLP.severity(of: level) { writer.varint(.severityNumber, number, to: &wire) }
+            if let level = LoggerLevel(level) { writer.varint(.severityNumber, OTLP.number(of: level), to: &wire) }
             writer.text(.severityText, level, to: &wire)
         }
     }
 
-    /// The names that loggers have for the numbers of OpenTelemetry.
-    private static let severities: [(names: TextSet, number: Int)] = [
-        (TextSet(["trace", "verbose"], ignoringCase: true), 1), (TextSet(["debug"], ignoringCase: true), 5),
-        (TextSet(["info", "information", "notice", "log"], ignoringCase: true), 9),
-        (TextSet(["warn", "warning"], ignoringCase: true), 13), (TextSet(["error", "err", "severe"], ignoringCase: true), 17),
-        (TextSet(["fatal", "critical", "emergency", "alert", "panic"], ignoringCase: true), 21),
-    ]
-
-    private static func severity(of level: Value) -> Int? {
-        level.isText ? severities.first { $0.names.contains(level) }?.number : nil
-    }
+    /// OpenTelemetry has four numbers for each level. This is the first one.
+    private static func number(of level: LoggerLevel) -> Int { 1 + 4 * level.rawValue }
 
     /// Writes the name of the event and the body. A name that is the body too counts as written only once.
     private func writeNames(of event: CanonicalEvent, to wire: inout WireEvents) {

@@ -14,12 +14,14 @@ package struct PostHog: Vendor {
                 "which events make or change a person's profile: all; those with a userId; or only identify, alias and group",
                 of: Profiles.allCases.map(\.rawValue), default: "all"),
             "group_type": .text("the type of the groups in groupId and context.groupId", default: "company"),
+            "personal_key": .text("a personal API key with the scope person:write, by which people are erased").secret,
+            "project_id": .text("the project's number, for erasures", pattern: "[0-9]+"),
             "historical": .duration("events that are older than this are sent apart, as historical_migration", default: "48h"),
         ],
-        delivery: .init(batchEvents: 1000, batchBytes: "4MB", ordered: false),
+        delivery: .init(batchEvents: 1000, batchBytes: "4MB", ordered: false), byHand: byHand,
         mapping: [
             MappingRow("event; of page $pageview, screen $screen, identify $identify, group $groupidentify, alias $create_alias", "event"),
-            MappingRow("messageId", "uuid", note: "if it is no UUID, one is derived from it (version 5)"),
+            MappingRow("messageId", "uuid", note: "if it is no UUID, one is derived from it (version 5), and it is message_id too"),
             MappingRow("userId, or else anonymousId", "distinct_id", note: "illegal ids are refused"),
             MappingRow("timestamp, or else the arrival", "timestamp"),
             MappingRow("properties", "properties", note: "byte for byte, with $set, $set_once and $groups"),
@@ -29,16 +31,16 @@ package struct PostHog: Vendor {
             MappingRow("groupId, context.groupId", "$group_key of group, else $groups"),
             MappingRow("name", "$screen_name of screen, else name"),
             MappingRow("everything else", "switchyard_unmapped", note: "in its own structure", isRest: true),
-        ] + members.map { MappingRow("\($0)", "\($1)") },
+        ] + members.rows(),
         refuses: [
-            LimitRow(.nameLength, most: 200, "names of events of more than 200 characters"),
-            LimitRow(.id, most: 200, "events without an id, and ids of more than 200 characters or such as null and anonymous"),
-            LimitRow(.kind, "alias without previousId, group without groupId, track without a name"),
-            LimitRow(.size, most: 900_000, "events of more than 900,000 bytes"),
+            .longNames(200), .longIDs(200), .placeholderIDs, .noPerson, .trackWithoutName, .groupWithoutID, .aliasWithoutPreviousID,
+            .size(900_000), .unmapped,
         ])
 
     /// What PostHog has names of its own for.
     static let members: MemberTable = [
+        // A UUID is written already, and what is written is left out here.
+        "messageId": "message_id",
         "context.ip": "$ip", "context.page.url": "$current_url", "properties.url": "$current_url", "context.page.path": "$pathname",
         "context.page.referrer": "$referrer", "context.page.title": "title", "context.userAgent": "$raw_user_agent",
         "context.library.name": "$lib", "context.library.version": "$lib_version", "context.os.name": "$os",
@@ -51,13 +53,15 @@ package struct PostHog: Vendor {
         "context.campaign.content": "utm_content", "context.campaign.term": "utm_term",
     ]
 
-    private enum Profiles: String, SettingValue, CaseIterable { case all, identified, none }
+    enum Profiles: String, SettingValue, CaseIterable { case all, identified, none }
 
     private let live: Endpoint.ID
     private let historical: Endpoint.ID
     private let historicalAge: Int64
     private let usesGeoIP: Bool
-    private let profiles: Profiles
+    let profiles: Profiles
+    /// Where people are looked up and deleted, if the settings have a personal key.
+    let persons: ErasureEndpoint.ID?
     private let groupType: String
     private let members: MemberMap
     private let context: (ip: Member, traits: Member, group: Member)
@@ -88,6 +92,14 @@ package struct PostHog: Vendor {
                 ? .accepted("PostHog knows the key in this region")
                 : .reached(code: 200, "it was reached, and did not answer as PostHog does")
         }
+        if let personal = try setup.secretIfSet("personal_key") {
+            let project: String = try setup.settings.require("project_id")
+            persons = setup.erasureEndpoint(
+                "https://\(setup.settings.get("region") ?? "us").posthog.com", path: "/api/projects/\(project)/persons/", method: .get,
+                headers: [Header("Authorization", "Bearer \(personal)")])
+        } else {
+            persons = nil
+        }
         historicalAge = setup.duration("historical") ?? 48 * 3_600_000_000_000
         usesGeoIP = setup.settings.get("geoip") ?? true
         profiles = setup.settings.get("person_profiles") ?? .all
@@ -104,7 +116,7 @@ package struct PostHog: Vendor {
 
     package func map(_ event: CanonicalEvent, to wire: inout WireEvents) {
         guard let id = event.userId ?? event.anonymousId else { return wire.refuse("the event has neither userId nor anonymousId") }
-        if let fault = PostHog.fault(of: id) { return wire.refuse(fault) }
+        if let fault = PostHog.ids.fault(of: id) { return wire.refuse(fault) }
 
         wire.begin(event.age > historicalAge ? historical : live)
         wire.openObject()
@@ -140,12 +152,13 @@ package struct PostHog: Vendor {
     private func properties(of event: CanonicalEvent, _ id: Value, _ wire: inout WireEvents) {
         switch event.kind {
         case .identify:
-            if event.userId != nil, let anonymous = event.anonymousId, event[own.anonymous] == nil, PostHog.fault(of: anonymous) == nil {
+            if event.userId != nil, let anonymous = event.anonymousId, event[own.anonymous] == nil, PostHog.ids.fault(of: anonymous) == nil
+            {
                 wire.member("$anon_distinct_id", text: anonymous)
             }
         case .alias:
             guard let previous = event.previousId else { return wire.refuse("the alias has no previousId") }
-            if let fault = PostHog.fault(of: previous) { return wire.refuse(fault) }
+            if let fault = PostHog.ids.fault(of: previous) { return wire.refuse(fault) }
             wire.member("alias", text: previous)
         case .group:
             guard let group = event.groupId else { return wire.refuse("the group has no groupId") }
@@ -172,21 +185,13 @@ package struct PostHog: Vendor {
         }
     }
 
-    // MARK: - Ids
-
-    /// Returns why PostHog would not take an id, or nil.
-    private static func fault(of id: Value) -> String? {
-        if id.isLonger(than: 200) { return "the id has more than 200 characters, and PostHog would cut it" }
-        return illegal.contains(id)
-            ? "the id is one that PostHog does not take, such as null or anonymous: many people would become one" : nil
-    }
-
-    private static let illegal = TextSet(
-        [
+    private static let ids = IDRules(
+        of: "PostHog", longest: 200,
+        placeholders: [
             "0", "00000000-0000-0000-0000-000000000000", "[object object]", "anonymous", "anonymous-user", "backend", "distinct_id",
             "distinctid", "email", "false", "guest", "id", "nan", "none", "not_authenticated", "null", "system", "true", "undefined",
             "user",
-        ], ignoringCase: true)
+        ])
 
     // MARK: - Answers
 

@@ -9,17 +9,31 @@ package struct Segment: Vendor {
         settings: [
             "write_key": .text("the write key of the source").required.secret,
             "region": .choice("the region of the workspace", of: ["us", "eu"], default: "us"),
+            "api_token": .text("a token of the Public API, by which users are erased").secret,
+            "regulation": .choice(
+                "suppress_with_delete: Segment erases a user and takes no new events; delete_only: it takes new ones",
+                of: ["suppress_with_delete", "delete_only"], default: "suppress_with_delete"),
         ],
-        delivery: .init(batchEvents: 1000, batchBytes: "450KB", ordered: false), mapping: SegmentAPI.mapping,
+        delivery: .init(batchEvents: 1000, batchBytes: "450KB", ordered: false), byHand: byHand, mapping: SegmentAPI.mapping,
         refuses: SegmentAPI.refuses(deepest: nil))
 
     private let api: SegmentAPI
+    /// Where regulations are asked for, if the settings have a token for them.
+    let regulations: ErasureEndpoint.ID?
+    let regulationType: String
 
     package init(_ setup: inout Setup) throws(SettingsFault) {
         let isEuropean = setup.settings.get("region") == "eu"
         api = try SegmentAPI(
             &setup, base: isEuropean ? "https://events.eu1.segmentapis.com" : "https://api.segment.io",
             limits: .init(events: 2500, body: 500_000, event: 32 << 10))
+        let isSuppressing = setup.settings.get("regulation", as: String.self) ?? "suppress_with_delete" == "suppress_with_delete"
+        regulationType = isSuppressing ? "SUPPRESS_WITH_DELETE" : "DELETE_ONLY"
+        regulations = try setup.secretIfSet("api_token").map { token in
+            setup.erasureEndpoint(
+                isEuropean ? "https://eu1.api.segmentapis.com" : "https://api.segmentapis.com", path: "/regulations",
+                contentType: "application/vnd.segment.v1+json", headers: [Header("Authorization", "Bearer \(token)")])
+        }
         // Segment's API answers 200 to any key. The settings of a source, which its clients load, are only there for a key that it knows.
         var settings = Endpoint(
             "https://cdn-settings.segment.com", path: "/v1/projects/\(Segment.escaped(api.key))/settings", envelope: Envelope(),

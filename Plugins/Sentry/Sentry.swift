@@ -4,82 +4,10 @@
 public import VendorKit
 
 package struct Sentry: Vendor {
-    package static let about = VendorDescription(
-        name: "sentry", version: "0.1.0", summary: "Sends errors to Sentry.",
-        settings: [
-            "dsn": .text("the DSN of the project, such as https://KEY@o1.ingest.sentry.io/2").required.secret,
-            "take": .choice(
-                "errors: events with an exception, or of the level error or fatal; all: every track event of the route",
-                of: ["errors", "all"], default: "errors"),
-            "environment": .text("the environment of events that name none, such as production"),
-            "release": .text("the release of events that name none"),
-            "platform": .text("the platform of events that name none, such as python", default: "other"),
-        ],
-        delivery: .init(batchEvents: 100, batchBytes: "4MB", ordered: false),
-        mapping: [
-            MappingRow("messageId", "event_id", note: "32 hexadecimal digits; derived if it is no UUID"),
-            MappingRow("timestamp, or else the arrival", "timestamp"),
-            MappingRow("properties.exception, $exception_list, error", "exception.values", note: "Sentry's own form, or type and message"),
-            MappingRow("properties.error_message, error_type", "exception.values[0].value, .type"),
-            MappingRow("properties.message, or else the name", "logentry.formatted"),
-            MappingRow("event, or else the type", "tags.event"),
-            MappingRow("properties.level", "level", note: "without one it is error"),
-            MappingRow("properties.platform, logger, transaction, fingerprint, breadcrumbs, tags, environment", "the same"),
-            MappingRow("properties.release, or else context.app.version", "release"),
-            MappingRow("userId, or else anonymousId", "user.id"),
-            MappingRow("other properties", "extra", note: "byte for byte"),
-            MappingRow("everything else", "extra.switchyard_unmapped", note: "in its own structure", isRest: true),
-        ] + rows, refuses: refuses, cuts: cuts)
-
-    private static let refuses = [
-        LimitRow(.kind, "every event that tells of no error: identify, alias, group, page, screen, and track without an exception"),
-        LimitRow(.size, most: 1 << 20, "events of more than 1 MiB"),
-    ]
-    private static let cuts = [
-        LimitRow(.valueLength, most: 8192, "messages of more than 8192 characters, which Sentry shortens"),
-        LimitRow(.depth, most: 7, "extra of more than 7 levels or 256 KB, which Sentry shortens"),
-    ]
-
-    // What Sentry has names of its own for, if it is a text. Of several members for one name the first text is written.
-    private static let users: MemberTable = [
-        "traits.email": "email", "context.traits.email": "email", "traits.username": "username", "context.traits.username": "username",
-        "traits.name": "name", "context.traits.name": "name", "context.ip": "ip_address",
-    ]
-    private static let requests: MemberTable = ["context.page.url": "url"]
-    private static let contexts: KeyValuePairs<StaticString, MemberTable> = [
-        "os": ["context.os.name": "name", "context.os.version": "version"],
-        "device": [
-            "context.device.name": "name", "context.device.model": "model", "context.device.manufacturer": "manufacturer",
-        ],
-        "app": ["context.app.name": "app_name", "context.app.build": "app_build", "context.app.namespace": "app_identifier"],
-        "culture": ["context.locale": "locale", "context.timezone": "timezone"],
-    ]
-    private static let rows: [MappingRow] =
-        users.map { MappingRow("\($0)", "user.\($1)") } + requests.map { MappingRow("\($0)", "request.\($1)") }
-        + contexts.flatMap { context, table in table.map { MappingRow("\($0)", "contexts.\(context).\($1)") } }
-
-    /// An error as an object, with the names that clients have for its parts.
-    private struct Fields: Sendable {
-        let whole: Member
-        let type: [Member]
-        let value: [Member]
-        let values, stacktrace, module, mechanism: Member
-
-        init(_ path: String, _ setup: inout Setup) {
-            func member(_ name: String) -> Member { setup.member("\(path).\(name)") }
-            whole = setup.member(path)
-            type = [member("type"), member("name"), member("class")]
-            value = [member("value"), member("message")]
-            (values, stacktrace, module, mechanism) = (member("values"), member("stacktrace"), member("module"), member("mechanism"))
-        }
-    }
-
     private let endpoint: Endpoint.ID
     private let takesAll: Bool
     private let fallback: (environment: String?, release: String?, platform: String)
-    private let errors: [Fields]
-    private let list: Member
-    private let error: (message: [Member], type: [Member], stacktrace: Member)
+    private let exceptions: Exceptions
     private let own:
         (
             level: Member, message: Member, platform: Member, fingerprint: Member, breadcrumbs: Member, tags: Member
@@ -88,7 +16,7 @@ package struct Sentry: Vendor {
     private let environment: [Member]
     private let release: [Member]
     private let agent: Member
-    private let user, request: MemberMap
+    private let user, request, extra: MemberMap
     private let contexts: [(name: StaticString, members: MemberMap, named: [Member])]
 
     package init(_ setup: inout Setup) throws(SettingsFault) {
@@ -117,12 +45,7 @@ package struct Sentry: Vendor {
             setup.settings.get("environment"), setup.settings.get("release"), setup.settings.get("platform") ?? "other"
         )
         func property(_ name: String) -> Member { setup.member("properties.\(name)") }
-        errors = [Fields("properties.exception", &setup), Fields("properties.error", &setup)]
-        list = property("$exception_list")
-        error = (
-            [property("error_message"), property("exception_message")],
-            [property("error_type"), property("error_name"), property("exception_type")], property("stacktrace")
-        )
+        exceptions = Exceptions(&setup)
         own = (
             property("level"), property("message"), property("platform"), property("fingerprint"), property("breadcrumbs"),
             property("tags")
@@ -132,6 +55,7 @@ package struct Sentry: Vendor {
         release = [property("release"), setup.member("context.app.version")]
         agent = setup.member("context.userAgent")
         (user, request) = (setup.members(Sentry.users), setup.members(Sentry.requests))
+        extra = setup.members(Sentry.extra, into: "properties")
         contexts = Sentry.contexts.map { name, table in
             (name, setup.members(table), table.map { setup.member("\($0.key)") })
         }
@@ -142,8 +66,8 @@ package struct Sentry: Vendor {
 
     package func map(_ event: CanonicalEvent, to wire: inout WireEvents) {
         guard event.kind == .track || event.kind == .other else { return wire.refuse("only track events can be errors") }
-        let level = event[own.level].flatMap { Level($0) }
-        let hasError = hasError(event)
+        let level = event[own.level].flatMap { LoggerLevel($0) }
+        let hasError = exceptions.isPresent(in: event)
         guard hasError || takesAll || level == .error || level == .fatal else {
             return wire.refuse("the event tells of no error: it has no exception, and its level is neither error nor fatal")
         }
@@ -161,14 +85,14 @@ package struct Sentry: Vendor {
         wire.member("event_id", hexIDOf: event)
         wire.member("timestamp", timeOf: event, as: .text)
         if level != nil { wire.take(event[own.level]) }
-        wire.member("level", constant: (level ?? .error).name)
+        wire.member("level", constant: Sentry.name(of: level ?? .error))
         if let platform = event[own.platform], Sentry.platforms.contains(platform), platform.isText {
             wire.member("platform", platform)
         } else {
             wire.member("platform", string: fallback.platform)
         }
         writeOwn(event, to: &wire)
-        if hasError { writeError(event, to: &wire) }
+        if hasError { exceptions.write(event, to: &wire) }
         if let text = event.text(of: [own.message]) ?? (hasError ? nil : name) {
             wire.openObject("logentry")
             wire.member("formatted", text)
@@ -180,12 +104,25 @@ package struct Sentry: Vendor {
         wire.texts(user, of: event)
         wire.closeObject()
         writeSurroundings(event, to: &wire)
+        noteLosses(of: event, in: &wire)
         wire.openObject("extra")
         wire.spliceRest(of: event.properties, in: event)
+        wire.members(extra, of: event)
         wire.rest("switchyard_unmapped", of: event)
         wire.closeObject()
         wire.closeObject()
         wire.end()
+    }
+
+    /// What Sentry shortens is sent all the same.
+    private func noteLosses(of event: CanonicalEvent, in wire: inout WireEvents) {
+        guard wire.isPreview, let properties = event.properties else { return }
+        if event[own.message]?.isLonger(than: 8192) ?? false || exceptions.messages(of: event).contains(where: { $0.isLonger(than: 8192) })
+        {
+            wire.loses("a message has more than 8192 characters, and Sentry shortens it")
+        }
+        if properties.depth > 7 { wire.loses("the properties have more than 7 levels, and Sentry shortens them") }
+        if properties.count > 256 << 10 { wire.loses("the properties have more than 262144 bytes, and Sentry shortens them") }
     }
 
     /// Sentry would take the router's own address for the user's if it were not told to infer none.
@@ -212,50 +149,6 @@ package struct Sentry: Vendor {
         } else if let fallback {
             wire.member(name, string: fallback)
         }
-    }
-
-    private func hasError(_ event: CanonicalEvent) -> Bool {
-        Sentry.isExceptionList(event[list]) || event.text(of: error.message) != nil
-            || errors.contains { fields in
-                guard let whole = event[fields.whole] else { return false }
-                return whole.isText && whole.count > 2 || Sentry.isExceptionList(whole) || Sentry.isExceptionList(event[fields.values])
-                    || event.text(of: fields.type + fields.value) != nil
-            }
-    }
-
-    /// Writes the first form of an error that the event has. What the others hold is left to `extra`.
-    private func writeError(_ event: CanonicalEvent, to wire: inout WireEvents) {
-        wire.openObject("exception")
-        defer { wire.closeObject() }
-        for fields in errors {
-            guard let whole = event[fields.whole] else { continue }
-            for values in [whole, event[fields.values]] {
-                if let values, Sentry.isExceptionList(values) { return wire.member("values", values) }
-            }
-            let value = whole.isText && whole.count > 2 ? whole : event.text(of: fields.value)
-            let type = event.text(of: fields.type)
-            guard type != nil || value != nil else { continue }
-            write(type: type ?? event.text(of: error.type), value, event[fields.stacktrace] ?? event[error.stacktrace], to: &wire) { wire in
-                wire.member("module", event.text(of: [fields.module]))
-                if let mechanism = event[fields.mechanism], mechanism.isObject { wire.member("mechanism", mechanism) }
-            }
-            return
-        }
-        if let values = event[list], Sentry.isExceptionList(values) { return wire.member("values", values) }
-        write(type: event.text(of: error.type), event.text(of: error.message), event[error.stacktrace], to: &wire) { _ in }
-    }
-
-    private func write(
-        type: Value?, _ value: Value?, _ stacktrace: Value?, to wire: inout WireEvents, _ more: (inout WireEvents) -> Void
-    ) {
-        wire.openList("values")
-        wire.openObject()
-        wire.member("type", type)
-        wire.member("value", value)
-        if let stacktrace, stacktrace["frames"]?.isList ?? false { wire.member("stacktrace", stacktrace) }
-        more(&wire)
-        wire.closeObject()
-        wire.closeList()
     }
 
     /// Writes the tags that Sentry takes. If it does not take all of them, `extra` has them too.
@@ -299,20 +192,19 @@ package struct Sentry: Vendor {
 
     // MARK: - Values
 
-    /// True for a list in Sentry's own form. Sentry drops an exception without a type and a value.
-    private static func isExceptionList(_ value: Value?) -> Bool {
-        guard let value, value.isList else { return false }
-        var count = 0
-        for element in value.elements {
-            guard element["type"]?.isText ?? false || element["value"]?.isText ?? false else { return false }
-            count += 1
-        }
-        return count > 0
-    }
-
     /// True for a text of one line that is not too long.
     private static func isLine(_ text: Value, most: Int) -> Bool {
         !text.isLonger(than: most) && text.withText { $0.map { !$0.contains { $0 == 0x0a || $0 == 0x0d } } ?? false }
+    }
+
+    private static func name(of level: LoggerLevel) -> StaticString {
+        switch level {
+        case .fatal: "fatal"
+        case .error: "error"
+        case .warning: "warning"
+        case .information: "info"
+        case .debug, .trace: "debug"
+        }
     }
 
     private static func isTag(_ key: Value) -> Bool {

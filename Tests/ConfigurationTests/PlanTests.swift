@@ -51,7 +51,7 @@ struct PlanTests {
     func consentMap() throws {
         let map =
             #"{"tcf":{"y":{"purposes":[8,1],"vendor":755,"basis":["legitimate_interest"]},"x":{"purposes":[2]}},"#
-            + #""gpp":{"x":["sharing","sale"]},"google":{"y":["ad_user_data"]},"categories":{"x":["C0004","Ads"]}}"#
+            + #""gpp":{"x":["sharing","sale"]},"google":{"y":["ad_user_data"]},"categories":{"x":["C0004","Ads"]},"members":{"y":{"context.att":["authorized",true]}}}"#
         let plan = try read(file(#""consent":{"levels":{"a":["x","y"]},"default":"a","map":\#(map)}"#))
         var expected = ConsentMapPlan()
         var (first, second, optOuts, signals) = (ConsentMeaning(), ConsentMeaning(), ConsentMeaning(), ConsentMeaning())
@@ -63,6 +63,7 @@ struct PlanTests {
         expected["gpp"] = [.init("x", optOuts)]
         expected["google"] = [.init("y", signals)]
         expected.categories = [.init("x", ["C0004", "Ads"])]
+        expected.members = [.init("y", [MatchPlan(path: Path(keys: ["context", "att"]), anyOf: [.string("authorized"), .bool(true)])])]
         #expect(plan.consent?.map == expected)
         #expect(try read(file(#""consent":{"levels":{"a":["x"]},"default":"a"}"#)).consent?.map == ConsentMapPlan())
     }

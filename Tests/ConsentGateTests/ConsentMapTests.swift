@@ -5,6 +5,7 @@ import Seeded
 import Testing
 
 @testable import Admission
+@testable import ConsentGate
 @testable import Models
 
 /// Nothing is allowed: the example of "Consent string and vendor list formats v2".
@@ -240,5 +241,86 @@ private func granted(_ context: String, _ consent: ConsentPlan) -> String {
             let line = #"{"context":{"consent":{\#(members.joined(separator: ","))}}}"#
             #expect(fixture.verdicts(line) == JudgeFixture(plan).verdicts(line), "\(line)")
         }
+    }
+
+    // MARK: Members of the user's own
+
+    private let own = section {
+        $0.unknown = .assume(1)
+        $0.map.members = [
+            .init("analytics", [MatchPlan(path: path("context.device.att"), anyOf: [.string("authorized"), .number("3")])]),
+            .init(
+                "marketing",
+                [
+                    MatchPlan(path: path("context.device.att"), anyOf: [.string("authorized")]),
+                    MatchPlan(path: path("ads"), anyOf: [.bool(true)]),
+                ]),
+        ]
+    }
+
+    @Test("a member of the user's own grants or denies its purposes by its value, and a missing one states nothing")
+    func members() {
+        func granted(_ rest: String) -> String {
+            var plan = plan()
+            plan.consent = own
+            plan.routes = ["operations", "analytics", "marketing"].map { name in
+                route { $0.consent = ConsentDemand(level: 0, purposes: [name]) }
+            }
+            let fixture = JudgeFixture(plan)
+            let verdicts = fixture.verdicts("{\(rest)}")
+            if verdicts.contains(.denied(.broken)) {
+                return "broken " + fixture.judge.takeBrokenSignals().map(\.path.description).joined()
+            }
+            return String(zip("oam", verdicts).filter { $0.1 == .admitted }.map(\.0))
+        }
+        #expect(granted(#""context":{"device":{"att":"authorized"}}"#) == "oam")
+        #expect(granted(#""context":{"device":{"att":3.0}}"#) == "oa")
+        #expect(granted(#""context":{"device":{"att":"denied"}}"#) == "o")
+        #expect(granted(#""context":{"device":{"att":"authorized"}},"ads":false"#) == "oa")
+        #expect(granted(#""ads":true"#) == "om")
+        #expect(granted(#""ads":null,"context":{"device":{"att":null}}"#) == "o")
+        #expect(granted(#""x":1"#) == "o")
+        #expect(granted(#""ads":true,"context":{"gpc":true}"#) == "")
+        #expect(granted(#""ads":[true]"#) == "broken ads")
+        #expect(granted(#""context":{"device":{"att":{"x":1}}}"#) == "broken context.device.att")
+        #expect(granted(#""ads":true,"context":"x""#) == "broken context")
+        // The same values once more, because the gate remembers what it has read.
+        #expect(granted(#""ads":true,"context":"x""#) == "broken context")
+    }
+
+    @Test("OneTrust's active groups grant the purposes that categories gives them, and no others")
+    func oneTrust() {
+        let consent = section {
+            $0.map.categories = [.init("analytics", ["C0002"]), .init("marketing", ["C0004"]), .init("operations", ["C0001"])]
+        }
+        func read(_ text: String) -> String { granted(#"{"consent":{"onetrust":"\#(text)"}}"#, consent) }
+        #expect(read("C0001:1,C0002:0,C0004:1") == "om")
+        #expect(read(",C0001,C0002,") == "oa")
+        #expect(read("isGpcEnabled=0&groups=C0001%3A1%2CC0002%3A1%2CC0004%3A0&x=1") == "oa")
+        #expect(read("isGpcEnabled=1&groups=C0001%3A1") == "")
+        #expect(read("C0001:1,C0001:0,C0002:1") == "a")
+        #expect(read("C0001:2") == "broken")
+        #expect(read("") == "unknown" && read("isGpcEnabled=0") == "unknown")
+        #expect(granted(#"{"consent":{"onetrust":["C0001"]}}"#, consent) == "broken")
+    }
+
+    @Test("of a list of levels the lowest holds")
+    func levels() {
+        let consent = section()
+        func read(_ level: String) -> String { granted(#"{"consent":{"level":\#(level)}}"#, consent) }
+        #expect(read(#"["detailed","essential"]"#) == "o" && read(#"["essential", "detailed"]"#) == "o" && read(#"["standard"]"#) == "oa")
+        for broken in ["[]", #"["essential","x"]"#, #"["essential",7]"#, #"[["essential"]]"#] { #expect(read(broken) == "broken") }
+    }
+
+    @Test("Canada's string grants the purposes of the map by express or by implied consent")
+    func canada() {
+        let text = "DBABD~BPSG_8APSG_8AAyACAENGdCgf_gfgAfgfgBhADVqxGAD0AILVgAA.fHHHA4444ao"
+        func read(_ bases: [String]?, vendor: Int?) -> String {
+            granted(#"{"consent":{"gpp":"\#(text)"}}"#, section { $0.map["tcf"] = [.init("analytics", tcf(1, vendor: vendor, by: bases))] })
+        }
+        #expect(read(nil, vendor: 12) == "a" && read(nil, vendor: 18) == "")
+        let broken = #"{"consent":{"gpp":"DBABD~CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA"}}"#
+        #expect(granted(broken, section { $0.map["tcf"] = [.init("analytics", tcf(1))] }) == "broken")
+        #expect(granted(broken, section { $0.map["gpp"] = [.init("analytics", words("sale"))] }) == "unknown")
     }
 }

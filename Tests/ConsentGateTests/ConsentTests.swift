@@ -54,11 +54,18 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
     // MARK: Unknown subjects
 
     @Test(
+        "a context that is no object is broken, beside any other signal",
+        arguments: ["7", #""granted""#, "[]", #"[{"gpc":false}]"#, "true"])
+    func brokenContext(context: String) {
+        for consent in [section(), list()] { #expect(passes(context, consent) == (0, .denied(.broken))) }
+    }
+
+    @Test(
         "the assumption about unknown subjects can depend on a member, with a default for all other events",
         arguments: [
             (#"{"region":"US"}"#, 2), (#"{"region":"\u0055S"}"#, 2), (#"{"region":"DE"}"#, -1), (#"{"region":"us"}"#, 1),
             (#"{"region":"FR"}"#, 1), (#"{"region":""}"#, 1), (#"{"region":1}"#, 1), (#"{"region":null}"#, 1), (#"{"region":["US"]}"#, 1),
-            (#"{"region":"US\ud800"}"#, 1), ("{}", 1), ("3", 1),
+            (#"{"region":"US\ud800"}"#, 1), ("{}", 1), ("null", 1),
         ])
     func unknownByMember(context: String, level: Int) {
         for kind in [section, list] {
@@ -190,7 +197,7 @@ private func verdict(_ context: String, _ consent: ConsentPlan, level: Int = 0, 
     @Test(
         "an unknown shape states nothing",
         arguments: [
-            "{}", "null", "7", #""granted""#, "[]", #"{"consent":{}}"#, #"{"consent":{"granted":true,"Level":"x"}}"#,
+            "{}", "null", #"{"consent":{}}"#, #"{"consent":{"granted":true,"Level":"x"}}"#,
             #"{"consentManagement":{}}"#,
             #"{"consentManagement":{"provider":"x"}}"#, #"{"gpc":false}"#,
         ])

@@ -43,17 +43,14 @@ private func event(_ member: ConsentMember, _ value: String) -> String {
     func order() {
         #expect(
             ConsentMember.all.map(\.path.description) == [
-                "context.consent", "context.consent.level", "context.consent.purposes", "context.consent.categoryPreferences",
+                "context", "context.consent", "context.consent.level", "context.consent.purposes", "context.consent.categoryPreferences",
                 "context.consentManagement", "context.consentManagement.allowedConsentIds",
                 "context.consentManagement.deniedConsentIds", "context.gpc", "context.consent.tcf", "context.consent.gpp",
-                "context.consent.google",
+                "context.consent.google", "context.consent.onetrust",
             ])
         #expect(ConsentSignals.meanings.map(\.key) == ["tcf", "gpp", "google"])
         #expect(
-            ConsentMember.all.filter(\.isOutermost).map(\.path.description) == [
-                "context.consent", "context.consentManagement", "context.gpc",
-            ])
-        #expect(ConsentMember.all.filter(\.isContainer).map(\.path.description) == ["context.consent", "context.consentManagement"])
+            ConsentMember.all.filter(\.isContainer).map(\.path.description) == ["context", "context.consent", "context.consentManagement"])
     }
 
     @Test("a number breaks every member, and only that member is reported", arguments: ConsentMember.all)
@@ -73,7 +70,8 @@ private func event(_ member: ConsentMember, _ value: String) -> String {
         let values = [
             "null", "true", "false", "1.5e3", #""""#, #""all""#, #""a\u0062""#, "[]", #"["analytics","x"]"#, "[[]]", "{}",
             #"{"analytics":true}"#,
-            #"{"analytics":1}"#, #"{"ad_storage":"granted"}"#, #"{"ad_storage":"x"}"#, #""DBABT~1YNN""#,
+            #"{"analytics":1}"#, #"{"ad_storage":"granted"}"#, #"{"ad_storage":"x"}"#, #""DBABT~1YNN""#, #""C0001:1,C0002:0""#,
+            #""C0001:2""#,
             "\"\(String(repeating: "C", count: 90))\"",
         ]
         for _ in 0..<60 {

@@ -57,6 +57,29 @@ private func ids(_ line: String) -> [String]? { action(line).map { $0.ids.map { 
 
 @Suite("Statements of events for the ledger")
 struct StatementTests {
+    @Test("what comes with a decision as evidence states nothing, whatever it is")
+    func evidence() {
+        let kept = action(
+            #"{"type":"consent","userId":"u","consent":{"level":"essential","ipAddress":"192.0.2.7","userAgent":"a\u0062","text":"yes"}}"#)
+        #expect(kept?.act == .state(ConsentTerms(level: "essential")))
+        #expect(kept?.evidence == ConsentEvidence(ipAddress: "192.0.2.7", userAgent: "ab", text: "yes"))
+        let odd = action(#"{"type":"consent","userId":"u","consent":{"withdrawn":true,"text":{"a":1},"ipAddress":7,"userAgent":null}}"#)
+        #expect(odd?.act == .withdraw(nil) && odd?.evidence == nil)
+        let long = action(
+            #"{"type":"consent","userId":"u","consent":{"denied":["analytics"],"text":"\#(String(repeating: "x", count: 20_000))"}}"#)
+        #expect(long?.act == .refuse(["analytics"]) && long?.evidence?.text?.utf8.count == ConsentEvidence.most)
+        #expect(own(#"{"text":"yes"}"#) == .broken("its consent names no level and no purpose"))
+    }
+
+    @Test("an id that is not usable beside a usable one takes grants away, and leaves refusals")
+    func unusableIDs() {
+        #expect(
+            act(#"{"type":"consent","userId":"u","anonymousId":["a"],"consent":{"level":"standard"}}"#)
+                == .broken("one of its ids is not usable"))
+        #expect(act(#"{"type":"consent","userId":"u","anonymousId":["a"],"consent":{"withdrawn":true}}"#) == .withdraw(nil))
+        #expect(act(#"{"type":"identify","userId":["u"],"anonymousId":"a"}"#) == .broken("it does not carry two ids to tie"))
+    }
+
     @Test(
         "an event of type consent states terms, a refusal or a withdrawal",
         arguments: [

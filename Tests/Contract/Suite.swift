@@ -92,6 +92,7 @@ final class Suite {
         inquiries(module, in: folders, cases)
         if let good = cases.good {
             deliveries(module, in: folders, good)
+            erasures(module, in: folders, good)
         } else {
             Report.note("no case expects 'delivered': deliveries were not checked")
         }

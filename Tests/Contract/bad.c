@@ -168,6 +168,26 @@ static void probe(void *instance, uint64_t deadline_ms, void *context, void (*fo
 #endif
 }
 
+static void erase_subjects(void *instance, const switchyard_erasure *erasure) {
+  switchyard_outcome outcome = delivered;
+  switchyard_bytes state = {NULL, 0};
+  (void)instance;
+#if defined ERASES_NEVER
+  return;
+#elif defined ERASES_WRONG
+  outcome.kind = 99;
+#elif defined ERASES_LONG
+  static const uint8_t many[SWITCHYARD_MOST_ERASURE_STATE + 1];
+  state.data = many;
+  state.size = sizeof many;
+#elif defined ERASES_OTHERS
+  if (truncate("out.ndjson", 0) != 0) abort();
+#elif defined ERASES_TWICE
+  erasure->ended(erasure->context, erasure->token, &outcome, NULL, 0, state);
+#endif
+  erasure->ended(erasure->context, erasure->token, &outcome, NULL, 0, state);
+}
+
 static const switchyard_plugin plugin = {
     .abi_version = SWITCHYARD_ABI_VERSION,
     .struct_size = sizeof plugin,
@@ -178,6 +198,7 @@ static const switchyard_plugin plugin = {
     .destroy = destroy,
     .preview = preview,
     .probe = probe,
+    .erase_subjects = erase_subjects,
 };
 
 const switchyard_plugin *switchyard_plugin_entry(void) { return &plugin; }

@@ -28,11 +28,52 @@ struct CutBodyTests {
             let part = translate(Array(bytes[..<end]), dialect)
             #expect(part.isEveryLineAnEvent && part.lines == Array(whole.lines.prefix(part.lines.count)), "\(name) at \(end)")
             let isReported = part.refusal != nil || part.results != part.lines
+            // A list that does not end refuses the whole body, so that no answer can call it a success.
+            if name == "an array" || name == "a batch" || name == "logs" { #expect(part.refusal != nil, "\(name) at \(end)") }
             // Between two lines nothing shows that the body was longer.
             let last = bytes[..<end].last { $0 != UInt8(ascii: "\n") }
             let isBetweenEvents = dialect is Native && name != "an array" && last == UInt8(ascii: "}")
             #expect(isReported || isBetweenEvents, "\(name) at \(end)")
         }
+    }
+
+    /// Each element but the last is broken in a way that could swallow or split its neighbours.
+    @Test(
+        "is refused whole if the end of an event is not certain, and no good event is swallowed",
+        arguments: [
+            #"{"a":"x},{"good":1}"#, #"{"a":x"},{"good":1}"#, #"{"a":"x},{"b":"y"},{"good":1}"#, #"{"a":{"b":1},{"good":1}"#,
+            #"{"a":{"b":1},{"good":1}}"#, #"{]},{"good":1}"#, #"{"a":[1},{"good":1}"#, #""a":1},{"good":1}"#, #"{"a":1}},{"good":1}"#,
+            #"{"a":1}],{"good":1}"#, #"{"a":"b""c":1},{"good":1}"#, #"{"a":"x\"},{"good":1}"#, #"{{"a":1},{"good":1}"#,
+        ])
+    func uncertain(list: String) {
+        let logs = #"{"resourceLogs":[{"scopeLogs":[{"logRecords":["# + list + "]}]}]}"
+        let bodies: [(String, any Dialect)] = [
+            ("[\(list)]", Native()), ("{\"batch\":[\(list)]}", Segment(.batch)), (logs, OTLPLogs(.json)),
+        ]
+        for (body, dialect) in bodies { #expect(translate(body, dialect).refusal != nil, "\(body)") }
+    }
+
+    @Test(
+        "loses only the event whose end is certain",
+        arguments: [
+            "nope", "7", #""text""#, "{a:1}", "{'a':1}", #"{"a":1,}"#, #"{"a":}"#, #"{"a":01}"#, #"{"a":"\x"}"#, "[1]", "{\"a\":[,]}",
+        ])
+    func certain(broken: String) {
+        let bodies: [(String, any Dialect)] = [
+            (#"[\#(broken),{"good":1}]"#, Native()), (#"{"batch":[\#(broken) , {"good":1}]}"#, Segment(.batch)),
+            (#"{"resourceLogs":[{"scopeLogs":[{"logRecords":[\#(broken),{"body":{"intValue":1}}]}]}]}"#, OTLPLogs(.json)),
+        ]
+        for (body, dialect) in bodies {
+            let part = translate(body, dialect)
+            #expect(part.refusal == nil && part.results.count == 2 && part.lines.count == 1, "\(body): \(part.results)")
+        }
+    }
+
+    @Test("that names its list twice is refused, since one of the two would vanish")
+    func twice() {
+        #expect(translate(#"{"batch":[{"a":1}],"batch":[{"a":2}]}"#, Segment(.batch)).refusal == "19: batch is there twice")
+        let logs = #"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{}],"log_records":[{}]}]}]}"#
+        #expect(translate(logs, OTLPLogs(.json)).refusal == "50: a list of logs is there twice")
     }
 
     @Test("of one call that is cut off anywhere gives no event and one report")

@@ -28,7 +28,6 @@ import Testing
         ("{\"a\":1,\n{\"b\":2}\n{\"c\":3}", ["7: expected a key in double quotes, found the end of the line", "{\"b\":2}", "{\"c\":3}"]),
         ("{\"a\":\"x\n{\"b\":2}\n", ["7: the line ends inside a string", "{\"b\":2}"]),
         ("[{\"a\":tru},{\"b\":2}]", ["9: expected true, false or null, found 0x7d '}'", "{\"b\":2}"]),
-        ("[{\"a\":[1},{\"b\":2}]", ["8: expected ',' or ']' after an element, found 0x7d '}'", "{\"b\":2}"]),
         (
             "[1,\"x\",nul,[],{\"b\":2}]",
             [
@@ -48,7 +47,7 @@ import Testing
 
     @Test func thatAreCutOffAreRefusedFromThereOn() {
         let translated = translate("[{\"a\":1},{\"b\":", Native())
-        #expect(translated.results == ["{\"a\":1}", "14: expected a value, found the end of the line"])
+        #expect(translated.results == ["{\"a\":1}"])
         #expect(translated.refusal == "14: the body ends inside the event")
         #expect(translate("[{\"a\":1}", Native()).refusal == "8: the body ends inside the event")
         #expect(translate("[{\"a\":1}] x", Native()).refusal == "10: expected the end of the body after the array")
@@ -72,7 +71,8 @@ import Testing
 
     @Test func survivesAMillionOpenBrackets() {
         let body = "[" + String(repeating: "[", count: 1_000_000) + "{"
-        #expect(translate(body, Native()).results.count == 1)
+        let open = translate(body, Native())
+        #expect(open.results.isEmpty && open.refusal != nil)
         #expect(translate(String(repeating: "{\"a\":", count: 200_000), Native()).lines.isEmpty)
     }
 }

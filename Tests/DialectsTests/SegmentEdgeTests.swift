@@ -72,12 +72,6 @@ struct SegmentEdgeTests {
         #expect(translate("{\"type\":\"track\"\(rest)}", Segment(.track)).lines == ["{\"type\":\"track\"\(rest.dropLast()),\(now)}"])
     }
 
-    @Test("in a batch with two lists belongs to the last list, as for the parsers of the client libraries")
-    func twoLists() {
-        let translated = translate(#"{"batch":[{"a":1,"timestamp":"t"}],"batch":[{"b":2,"timestamp":"t"}]}"#, Segment(.batch))
-        #expect(translated.lines == ["{\"b\":2,\"timestamp\":\"t\",\(now)}"])
-    }
-
     @Test("is counted against the limit of events even if it is refused, and the rest of the batch is refused")
     func limit() {
         let limits = TranslationLimits(events: 2)

@@ -18,7 +18,8 @@ struct Translated {
 }
 
 func translate(
-    _ body: [UInt8], _ dialect: any Dialect, ip: String? = nil, wanted: [Path] = [], limits: TranslationLimits = TranslationLimits()
+    _ body: [UInt8], _ dialect: any Dialect, ip: String? = nil, isPrivate: Bool = false, wanted: [Path] = [],
+    limits: TranslationLimits = TranslationLimits()
 ) -> Translated {
     // The memory has exactly the size of the body, so that the address sanitizer detects a read beyond it.
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: body.count, alignment: 1)
@@ -28,7 +29,8 @@ func translate(
     var translation = Translation()
     // The body is translated twice, to prove that nothing is left over from an earlier body.
     for _ in 0..<2 {
-        translator.translate(UnsafeRawBufferPointer(memory), from: dialect, RequestContext(time: received, ip: ip), into: &translation)
+        translator.translate(
+            UnsafeRawBufferPointer(memory), from: dialect, RequestContext(time: received, ip: ip, isPrivate: isPrivate), into: &translation)
     }
     let text = String(decoding: translation.lines.bytes, as: UTF8.self)
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
@@ -44,9 +46,10 @@ func translate(
 }
 
 func translate(
-    _ body: String, _ dialect: any Dialect, ip: String? = nil, wanted: [Path] = [], limits: TranslationLimits = TranslationLimits()
+    _ body: String, _ dialect: any Dialect, ip: String? = nil, isPrivate: Bool = false, wanted: [Path] = [],
+    limits: TranslationLimits = TranslationLimits()
 ) -> Translated {
-    translate(Array(body.utf8), dialect, ip: ip, wanted: wanted, limits: limits)
+    translate(Array(body.utf8), dialect, ip: ip, isPrivate: isPrivate, wanted: wanted, limits: limits)
 }
 
 private func areEvents(_ lines: borrowing ByteBuffer, _ wanted: [Path], _ count: Int) -> Bool {

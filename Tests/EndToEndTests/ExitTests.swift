@@ -130,6 +130,19 @@ struct WireTests {
         }
     }
 
+    @Test("an arrival that is assumed is named, and an event with a time of its own needs none")
+    func arrival() throws {
+        let router = try TestRouter(routes: routes(posthog()))
+        let note = "the time of this command stands for the arrival"
+        let own = try router.run(["explain", "--to", "far"], input: event)
+        #expect(own.code == 0 && !own.text.contains(note), "\(own.text)")
+        let timeless = #"{"type":"track","event":"A","userId":"u-1","messageId":"m-1"}"#
+        let assumed = try router.run(["explain", "--to", "far"], input: timeless)
+        #expect(assumed.code == 0 && assumed.text.contains(note), "\(assumed.text)")
+        let json = try router.run(["explain", "--to", "far", "--json"], input: timeless)
+        #expect(json.text.contains(#""assumes_arrival":true"#), "\(json.text)")
+    }
+
     @Test("wrong usage is refused")
     func usage() throws {
         let router = try TestRouter(routes: routes(posthog()))
@@ -144,7 +157,14 @@ struct WireTests {
             #", "consent": { "levels": { "none": [], "all": ["analytics"] }, "default": "none", "unknown": { "assume": "none" } }"#
         let router = try TestRouter(routes: routes(posthog(), section))
         let result = try router.run(["explain", "--to", "far"], input: event)
-        #expect(result.code == 0 && result.text.contains("asked again at the hand-over"), "\(result.text)")
+        #expect(result.code == 0 && result.text.contains("nothing is asked again at the hand-over"), "\(result.text)")
+        // With a ledger the records are asked, and they let the event pass.
+        let keys = #", "keys": { "ids": "0123456789abcdef" }"#
+        let kept = section.replacingOccurrences(of: #""consent": {"#, with: #""consent": { "ledger": "ids","#)
+        try router.write(routes(posthog(), kept + keys), to: "routes.json")
+        let asked = try router.run(["explain", "--to", "far", "--state", "state"], input: event)
+        let text = asked.text.split { $0.isWhitespace }.joined(separator: " ")
+        #expect(asked.code == 0 && text.contains("asked again at the hand-over: what is on record lets it pass now"), "\(asked)")
     }
 }
 
@@ -170,7 +190,7 @@ struct ConnectionTests {
         #expect(all.code == 78 && all.errors == "" && !all.text.contains("s3cret"), "\(all.errors)")
         let starts = [
             "good: ok: PostHog knows the key in this region", "bad: refused: http://127.0.0.1:",
-            "google: cannot be checked: Google's validation",
+            "google: cannot be checked: Google takes the shape of a sample",
             "gone: no answer: cannot reach http://127.0.0.1:", "local: cannot be checked: the module noop has no destination",
             "own: cannot be checked: the module posthog runs in a process of its own",
         ]
@@ -218,7 +238,7 @@ struct SwapTests {
     func declared() throws {
         let result = try router().run(["check", "--swap", "old.json", "new.json"])
         #expect(result.code == 1 && result.errors == "", "\(result.errors)")
-        #expect(result.lines.first == "far: posthog → ga4")
+        #expect(result.lines.prefix(2) == ["from old.json to new.json", "far: posthog → ga4"], "\(result.text)")
         #expect(result.text.contains("    context.device.model  (posthog: $device_model)\n"), "\(result.text)")
         #expect(result.text.contains("    names of events of more than 40 characters"))
         #expect(result.text.contains("(posthog: names of events of more than 200 characters)"))
@@ -230,6 +250,27 @@ struct SwapTests {
         let result = try router().run(["check", "--swap", "new.json", "old.json"])
         #expect(result.code == 1 && !result.text.contains("200 characters  (ga4: names"), "\(result.text)")
         #expect(!result.text.contains("has no place for them"))
+    }
+
+    @Test("a limit that both modules have is no loss, and a cut that becomes a refusal is one")
+    func shared() throws {
+        let router = try router()
+        try router.write(routes(#""plugin": "segment", "write_key": "wk""#), to: "segment.json")
+        let same = try router.run(["check", "--swap", "segment.json", "old.json"])
+        #expect(!same.text.contains("group without groupId") && !same.text.contains("events without userId"), "\(same.text)")
+        #expect(same.text.contains("    ids of more than 200 characters\n") && !same.text.contains("bytes"), "\(same.text)")
+        try router.write(routes(#""plugin": "mixpanel", "token": "t""#), to: "mixpanel.json")
+        try router.write(routes(#""plugin": "braze", "key": "k", "instance": "iad-01""#), to: "braze.json")
+        let refused = try router.run(["check", "--swap", "mixpanel.json", "braze.json"])
+        #expect(refused.text.contains("    texts in properties of more than 255 characters"), "\(refused.text)")
+    }
+
+    @Test("without FILE the new configuration is routes.json, and the report says so")
+    func oneFile() throws {
+        let router = try router()
+        try router.write(routes(ga4()), to: "routes.json")
+        let result = try router.run(["check", "--swap", "old.json"])
+        #expect(result.code == 1 && result.lines.first == "from old.json to routes.json", "\(result.text)\(result.errors)")
     }
 
     @Test("a sample is counted by reason, and what the old module refuses too is no loss")

@@ -22,7 +22,7 @@ struct InquiryTests {
         let (answer, request) = try Exchange.probe(GA4.self, ofWeb, status: status, body: body)
         #expect(answer.name == name && !answer.message.contains("s3cret"), "\(answer)")
         #expect(request.line == "POST /in/debug/mp/collect?measurement_id=G-1&api_secret=s3cret-of-web HTTP/1.1")
-        #expect(request.text.hasPrefix(#"{"client_id":"1.1","#))
+        #expect(request.text.hasPrefix(#"{"validation_behavior":"ENFORCE_RECOMMENDATIONS","client_id":"1.1","user_id":"switchyard","#))
         if name == "refused" { #expect(answer.message == "Google's validation server says measurement_id: no stream ***") }
     }
 
@@ -30,8 +30,22 @@ struct InquiryTests {
     func app() throws {
         let settings = #""api_secret":"s3cret","firebase_app_id":"1:2:ios:3""#
         let (answer, request) = try Exchange.probe(GA4.self, settings, status: "200 OK", body: #"{"validationMessages":[]}"#)
-        #expect(answer.message.hasSuffix("Google does not check api_secret or firebase_app_id anywhere"), "\(answer)")
-        #expect(request.line.contains("firebase_app_id=1:2:ios:3") && request.text.hasPrefix(#"{"app_instance_id":"0"#))
+        #expect(answer.message.hasSuffix("it does not check api_secret or firebase_app_id anywhere"), "\(answer)")
+        #expect(request.line.contains("firebase_app_id=1:2:ios:3") && request.text.contains(#","app_instance_id":"0"#))
+    }
+
+    @Test(
+        "the sample is what the module makes of an event with these settings, and a server that follows Google's rules keeps all of it",
+        arguments: ["", #","traits":"all""#, #","traits":"none","engagement":false"#, #","derive_id":false,"long_values":"cut""#])
+    func sample(more: String) throws {
+        for (settings, isApp) in [(ofWeb, false), (#""api_secret":"s3cret","firebase_app_id":"1:2:ios:3""#, true)] {
+            let fake = FakeGA4(isApp: isApp)
+            let (_, request) = try Exchange.probe(GA4.self, settings + more, status: "200 OK", body: #"{"validationMessages":[]}"#)
+            #expect(request.text.contains(#""user_properties":{"plan":{"value":"pro"}}"#) == !more.contains("none"))
+            #expect(request.text.contains(#""ad_user_data":"DENIED""#) && request.text.contains(#""items":[{"item_id":"a""#))
+            fake.take(Array(request.text.replacing(#""validation_behavior":"ENFORCE_RECOMMENDATIONS","#, with: "").utf8))
+            #expect(fake.losses.isEmpty && fake.kept.count == 1, "\(fake.losses) \(request.text)")
+        }
     }
 
     @Test("a preview names what is refused, and what is cut if it may be")

@@ -103,6 +103,8 @@ public final class Instance: @unchecked Sendable {
         table.pointee.destroy(handle)
     }
 
+    func call(_ body: (UnsafePointer<switchyard_plugin>, UnsafeMutableRawPointer?) -> Void) { body(table, handle) }
+
     // MARK: - Inquiries
 
     /// A request of a preview.
@@ -127,7 +129,7 @@ public final class Instance: @unchecked Sendable {
         static func of(_ context: UnsafeMutableRawPointer?) -> Sheet { Unmanaged<Sheet>.fromOpaque(context!).takeUnretainedValue() }
     }
 
-    private static func text(_ bytes: switchyard_bytes) -> String {
+    static func text(_ bytes: switchyard_bytes) -> String {
         String(decoding: UnsafeBufferPointer(start: bytes.data, count: bytes.size), as: UTF8.self)
     }
 

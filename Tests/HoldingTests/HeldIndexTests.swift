@@ -59,6 +59,7 @@ extension HeldIndex {
         switch next(at: Instant(nanoseconds: seconds(second)), wall: seconds(second)) {
         case .ready(.change(let change)): "change \(change.remove.map(\.id)) \(change.narrow.map(\.id))"
         case .ready(.expire(let time)): "expire before \(time)"
+        case .ready(.age(let time)): "age at \(time / 1_000_000_000)"
         case .ready(.release(let subjects, let after)): "release \(subjects.map(\.low)) after \(after)"
         case .ready(.tidy): "tidy"
         case .ready(.end): "end"
@@ -68,6 +69,28 @@ extension HeldIndex {
 }
 
 @Suite("The index of held events") struct HeldIndexTests {
+    @Test("rows are looked through when the oldest reaches the shortest limit, and then after pauses")
+    func ageing() {
+        var plan = HoldPlan()
+        plan.time = .seconds(100_000)
+        var index = HeldIndex(plan, shortestLimit: seconds(1000))
+        #expect(index.word(at: 5) == "wait for ever")
+        index.add(row(1, 1, at: seconds(100)))
+        index.add(row(2, 2, at: seconds(200)))
+        #expect(index.word(at: 500) == "wait 1100")
+        #expect(index.word(at: 1100) == "age at 1100")
+        index.aged([row(1, 1, at: seconds(100))], narrowed: false, at: Instant(nanoseconds: seconds(1100)))
+        index.note(oldest: seconds(200))
+        #expect(index.word(at: 1101) == "tidy")
+        #expect(index.word(at: 1102) == "wait 1200")
+        // The oldest row waits for routes without a limit, so it stays.
+        #expect(index.word(at: 1200) == "age at 1200")
+        index.aged([], narrowed: false, at: Instant(nanoseconds: seconds(1200)))
+        #expect(index.word(at: 1201) == "wait 1210")
+        index.shortestLimit = nil
+        #expect(index.word(at: 5000) == "wait 100200")
+    }
+
     @Test("a row is taken if it fits the limits for all events and for each of its subjects, in number and in bytes")
     func bounds() {
         let events = heldIndex { $0.total.events = 3 }

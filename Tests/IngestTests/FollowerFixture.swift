@@ -22,7 +22,7 @@ final class Sink: EventSink {
     var taken: [String] { state.withLock { $0.taken } }
 
     func submit(
-        _ lines: consuming ByteBuffer, source: Int, key: Int, answer: @escaping @Sendable (Submission) -> Void
+        _ lines: consuming ByteBuffer, from submitter: Submitter, answer: @escaping @Sendable (Submission) -> Void
     ) -> Bool {
         let bytes = Array(lines.bytes)
         lines.removeAll()

@@ -35,15 +35,16 @@ struct InboxTests {
 
     private func take(_ inbox: Inbox) -> Taken {
         var block = Block()
-        var portions: [Inbox.Portion] = []
-        let intake = inbox.next(&block, &portions)
+        let (intake, submissions) = inbox.next(&block)
+        let portions = submissions?.portions ?? []
+        #expect(submissions?.take() != false)
         let text = String(decoding: block.text.bytes, as: UTF8.self)
         for portion in portions { portion.answer(.stored(invalid: [])) }
         return Taken(intake: intake, text: text, source: block.source, lines: portions.map(\.lines))
     }
 
     private func submit(_ inbox: Inbox, _ text: String, source: Int = 0, key: Int = 0, _ log: Log, as name: String) -> Bool {
-        inbox.submit(buffer(text), source: source, key: key) { submission in log.add("\(name): \(submission)") }
+        inbox.submit(buffer(text), from: Submitter(source: source, key: key)) { submission in log.add("\(name): \(submission)") }
     }
 
     @Test("joins waiting submissions of one source into a block, each on its own lines, and answers each")
@@ -160,7 +161,59 @@ struct InboxTests {
         #expect(log.entries.count == 2)
     }
 
-    @Test("watches waiting submissions on its own, and stops after the closing")
+    @Test("gives back what a worker holds but has not taken in time, and the worker cannot take it any more")
+    func lateInWork() {
+        let time = ManualClock()
+        let inbox = Inbox(clock: time.clock)
+        let log = Log()
+        #expect(submit(inbox, "1\n", log, as: "a"))
+        var block = Block()
+        let submissions = inbox.next(&block).submissions
+        #expect(submit(inbox, "2\n", log, as: "b"))
+        let taken = inbox.next(&block).submissions
+        #expect(taken?.take() == true)
+        time.advance(.seconds(10))
+        inbox.giveBackLate()
+        inbox.giveBackLate()
+        #expect(log.entries == ["a: overloaded(retryAfter: 1)"])
+        #expect(submissions?.take() == false)
+        submissions?.giveBack(retryAfter: 1)
+        #expect(log.entries.count == 1)
+    }
+
+    @Test("drops a submission whose submitter has left while it waited, and asks none that came just now")
+    func left() {
+        let time = ManualClock()
+        let inbox = Inbox(clock: time.clock)
+        let log = Log()
+        func submit(_ text: String, isThere: Bool) {
+            let submitter = Submitter(source: 0, isThere: { isThere })
+            #expect(inbox.submit(buffer(text + "\n"), from: submitter) { submission in log.add("\(text): \(submission)") })
+        }
+        submit("1", isThere: false)
+        submit("2", isThere: true)
+        submit("3", isThere: false)
+        submit("4", isThere: true)
+        time.advance(.milliseconds(101))
+        submit("5", isThere: false)
+        #expect(take(inbox).text == "2\n")
+        #expect(take(inbox).text == "4\n5\n")
+        #expect(log.entries.filter { $0.contains("overloaded") } == ["1: overloaded(retryAfter: 1)", "3: overloaded(retryAfter: 1)"])
+    }
+
+    @Test("gives each submission a block of its own for a second after a lane was full")
+    func separate() {
+        let time = ManualClock()
+        let inbox = Inbox(clock: time.clock)
+        let log = Log()
+        for text in ["1", "2", "3"] { #expect(submit(inbox, text, log, as: text)) }
+        inbox.separate()
+        #expect(take(inbox).text == "1\n")
+        time.advance(.seconds(1))
+        #expect(take(inbox).text == "2\n3\n")
+    }
+
+    @Test("watches waiting submissions on its own, and stops when it is closed and empty")
     func watch() {
         var limits = Inbox.Limits()
         limits.timeout = .milliseconds(1)
@@ -177,6 +230,7 @@ struct InboxTests {
         }
         #expect(log.entries.last == "3: overloaded(retryAfter: 1)")
         inbox.close()
+        #expect(take(inbox).intake == .end)
         ended.wait(for: 1)
     }
 

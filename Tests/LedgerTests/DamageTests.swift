@@ -54,7 +54,7 @@ private struct Killed {
         for name in folder.files where !name.hasSuffix("-shm") {
             files[name] = FileManager.default.contents(atPath: folder.path + "/" + name)
         }
-        #expect(Set(files.keys) == ["ledger.sqlite", "ledger.sqlite-wal", "ledger.witness"])
+        #expect(Set(files.keys) == ["ledger.sqlite", "ledger.sqlite-wal", "ledger.withdrawals", "ledger.witness"])
         withExtendedLifetime(ledger) {}
     }
 
@@ -200,7 +200,7 @@ struct DamageTests {
         try LedgerTests.ledger(folder).close()
         let shell = try Database(folder.ledger)
         var changes: [String] = []
-        let tables = ["about", "keys", "origins", "terms", "subjects", "history", "receipts", "receipt_lines", "proof"]
+        let tables = ["about", "keys", "origins", "terms", "subjects", "history", "receipts", "receipt_lines", "proof", "seal"]
         for table in tables {
             let columns = try shell.statement("SELECT name, type, \"notnull\" + pk FROM pragma_table_info('\(table)')")
             while try columns.step() {
@@ -292,9 +292,10 @@ struct DamageTests {
         for table in ["about", "keys", "origins", "terms", "subjects", "history", "receipts", "receipt_lines"] {
             try shell.run("ALTER TABLE \(table) DROP COLUMN checksum")
         }
-        try shell.run("DROP TABLE proof; PRAGMA user_version = 1")
+        try shell.run("DROP TABLE proof; DROP TABLE seal; DROP TABLE evidence; PRAGMA user_version = 1")
         shell.close()
         unlink(folder.path + "/ledger.witness")
+        unlink(folder.path + "/ledger.withdrawals")
         return (folder, contents)
     }
 
@@ -314,7 +315,7 @@ struct DamageTests {
             ledger.close()
         }
         #expect(said.withLock { $0.count == 1 && $0[0].contains("their content is trusted without a check") }, "\(said.withLock { $0 })")
-        for change in ["PRAGMA user_version = 1", "DROP TABLE proof; PRAGMA user_version = 1"] {
+        for change in ["PRAGMA user_version = 1", "PRAGMA user_version = 2", "DROP TABLE proof; PRAGMA user_version = 1"] {
             let shell = try Database(folder.ledger)
             try shell.run(change)
             shell.close()

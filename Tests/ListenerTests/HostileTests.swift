@@ -130,6 +130,23 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "Content-Length:\r\n 79", "Content-Length: 2\r\n ", "Transfer-Encoding:\r\n chunked", "A: b\r\n c\r\nContent-Length: 2",
+        "Content-Length: 2\r\nA: b\r\n\tc", "A: b\nContent-Length: 2", "Content-Length: 2\nA: b", "Content-Length: 2\rA: b",
+        "Content-Length: 2\u{0}0", "A: b\u{0}c\r\nContent-Length: 2",
+    ])
+    func `A folded header, a bare line feed and a zero byte are refused, and the connection ends`(_ head: String) throws {
+        try withListener { _, sink, address in
+            let client = try TestClient(address)
+            let inner = "POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\n\r\n{\"a\":1}"
+            client.send("POST /v1/events HTTP/1.1\r\nHost: x\r\n\(head)\r\n\r\n\(inner)")
+            let status = client.answer()?.status
+            #expect(status == 400)
+            #expect(client.answer() == nil)
+            #expect(sink.lines.isEmpty)
+        }
+    }
+
     @Test func `A complete chunked body is refused if the request also has a Content-Length`() throws {
         try withListener { _, sink, address in
             for head in ["Content-Length: 12\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 12"] {

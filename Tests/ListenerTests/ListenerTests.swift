@@ -163,6 +163,25 @@ import Testing
         }
     }
 
+    @Test func `A page of another origin cannot write to a listener without keys`() throws {
+        try withListener { _, sink, address in
+            let client = try TestClient(address)
+            for origin in ["https://evil.example", "null"] {
+                for path in ["/v1/events", "/v1/track", "/v1/logs"] {
+                    client.post("{}", ["Origin: \(origin)", "Content-Type: text/plain"], to: path)
+                    #expect(client.answer()?.status == 403)
+                }
+            }
+            #expect(sink.lines.isEmpty)
+        }
+        try withListener(listening { $0.origins = ["https://app.example"] }) { _, sink, address in
+            let client = try TestClient(address)
+            client.post("{}", ["Origin: https://app.example", "Content-Type: text/plain"])
+            #expect(client.answer()?.status == 200)
+            #expect(sink.lines.count == 1)
+        }
+    }
+
     @Test func `Pipelined requests are answered in order`() throws {
         try withListener { _, sink, address in
             let client = try TestClient(address)

@@ -66,12 +66,24 @@ private func object(_ text: String) throws -> NSDictionary {
         }
     }
 
-    @Test func `The events before the cut of a truncated batch are kept`() throws {
+    @Test(arguments: [
+        ("/v1/batch", "application/json", #"{"batch":[{"event":"a"},{"event":"b"}],"sentAt":"2026-11-21T05:00:00Z"}"#),
+        ("/v1/events", "application/json", #"[{"event":"a"},{"event":"b"}]"#),
+        ("/v1/logs", "application/json", #"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{},{}]}]}]}"#),
+    ])
+    func `A list that is cut off anywhere is answered with 400, and none of its events is taken`(
+        _ path: String, _ type: String, _ body: String
+    ) throws {
         try withListener { _, sink, address in
             let client = try TestClient(address)
-            client.post(#"{"batch":[{"event":"a"},{"event":"b"#, to: "/v1/batch")
+            for end in 1..<body.utf8.count {
+                client.post(Array(body.utf8.prefix(end)), ["Content-Type: \(type)"], to: path)
+                #expect(client.answer()?.status == 400, "\(end)")
+            }
+            #expect(sink.lines.isEmpty)
+            client.post(body, ["Content-Type: \(type)"], to: path)
             #expect(client.answer()?.status == 200)
-            #expect(sink.lines.count == 2 && sink.lines[0].hasPrefix(#"{"event":"a""#))
+            #expect(sink.lines.count == 2)
         }
     }
 

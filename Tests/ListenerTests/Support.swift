@@ -32,13 +32,13 @@ final class FakeSink: EventSink {
     let state = Monitor(State())
 
     func submit(
-        _ lines: consuming ByteBuffer, source: Int, key: Int, answer: @escaping @Sendable (Submission) -> Void
+        _ lines: consuming ByteBuffer, from submitter: Submitter, answer: @escaping @Sendable (Submission) -> Void
     ) -> Bool {
         let taken = linesOf(lines)
         let now: Submission? = state.withLock { state in
             if state.isFull { return .overloaded(retryAfter: -1) }
             state.taken.append(taken)
-            state.keys.append(key)
+            state.keys.append(submitter.key)
             if state.holds {
                 state.held.append(answer)
                 return nil

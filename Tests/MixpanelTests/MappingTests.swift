@@ -136,7 +136,7 @@ struct MappingTests {
     func insertID() throws {
         let body = try wire(#"{"type":"track","event":"A","messageId":"order/1"}"#)[0]
         #expect(body == (try wire(#"{"type":"track","event":"A","messageId":"order\u002f1"}"#)[0])?.replacing(#"\u002f"#, with: "/"))
-        #expect(body?.contains(#""switchyard_unmapped":{"messageId":"order/1"}"#) == true)
+        #expect(body?.contains(#""message_id":"order/1""#) == true)
     }
 
     @Test(

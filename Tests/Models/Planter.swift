@@ -11,7 +11,10 @@ struct Planter<Chance: RandomNumberGenerator> {
             "2001:db8::1", "::1", "::ffff:10.0.0.1", "1:2:3:4:5:6:7:8", "fe80::1%eth0", "12:34:56", "A::b", "1:2:3:4:5:6:7:8:9",
             "DE89370400440532013000", "GB82 WEST 1234 5698 7654 32", "NL91ABNA0417164301", "NO9386011117947", "+4915112345678",
             "+49 (0) 89 1234567", "0049 89 1234567", "(030) 12345678", "06 12 34 56 78", "212-555-0123", "1-212-555-0123",
-            "01.02.2024 12", "2125550123", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9",
+            "01.02.2024 12", "2125550123", "0301234567", "600 466 109", "46 1027-3464", "28 60 12 90", "212-555-0123 ext. 12",
+            "+4915112345678x9",
+            "%2B49%2089+123456", "4111%201111%201111%201111", "b%C3%BCr%40x.org", "Chrome/108.0.0.1", "4006381333931", "0306406152",
+            "13912345678", "(501)071 3177", "0-306-40615-2", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9",
             "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxMjM0In0.", "Bearer abcdef123", "bearer%20mF_9.B5f-4.1JqM==", "bearer of news",
             "8f14e45f-ceea-467f-a9d0-4a1f0c3b2d11", "2024-06-10T12:34:56.789Z", "user_1234567", "https://shop.example/p?q=1&r=a",
         ]

@@ -1,3 +1,4 @@
+import Delivery
 import Platform
 import Queueing
 import Testing
@@ -16,6 +17,12 @@ struct FrameTests {
                 events: [
                     0: .rejected(Answer(code: 422, "bad")), 2: .unknown(Answer("?")), 3: .fault(Answer("who")), 4: .rejected(Answer("")),
                 ])),
+        .erased(token: 9, ErasureAnswer(.rejected(Answer("by hand")))),
+        .erased(
+            token: 9,
+            ErasureAnswer(
+                BatchOutcome(.retry(Answer(code: 202, "at work"), after: .seconds(60)), events: [1: .delivered]), state: Array("job 7".utf8)
+            )),
         .ended(token: 7, BatchOutcome(.delivered, events: [1: .untried])), .ask(question: 9, token: 7, nil),
         .ask(question: 9, token: 7, [0, 4]), .ask(question: 9, token: 7, []),
     ]
@@ -92,7 +99,7 @@ struct FrameTests {
         let long = Outcome.rejected(Answer(code: 422, String(repeating: "m", count: 4000)))
         let events = Dictionary(uniqueKeysWithValues: (0..<20_000).map { ($0, long) })
         let (_, body) = Frame.ToHost.ended(token: 1, BatchOutcome(.delivered, events: events)).encoded
-        #expect(body.bytes.count <= Frame.mostToHost && body.bytes.count > Frame.mostToHost - 8000)
+        #expect(body.bytes.count <= Frame.mostToHost && body.bytes.count > Frame.mostToHost - ErasureRequest.mostState - 8000)
         func event(_ index: UInt32, _ outcome: Outcome) -> [UInt8] {
             var one = FrameBody()
             one.put(index)
@@ -101,6 +108,29 @@ struct FrameTests {
         }
         #expect(body.bytes[32...].starts(with: event(0, long)))
         #expect(body.bytes.suffix(Frame.eventSize).elementsEqual(event(19_999, .rejected(Answer(code: 422, "")))))
+    }
+
+    @Test("a request to erase is read as it was written, also with texts that are not plain, and a cut one is refused")
+    func erasure() throws {
+        let request = ErasureRequest(
+            subjects: [SubjectID(member: "userId", id: "u\u{0}1\n"), SubjectID(member: "traits.email", id: "é")], state: [0, 255, 7],
+            attempt: 3, begun: 5, deadlineMilliseconds: 60_000)
+        let bytes = request.encoded(token: 8).bytes
+        guard case .erase(8, let read) = try Frame.ToModule(Frame.Kind.erase.rawValue, payload(bytes)) else {
+            Issue.record("the frame is no erase frame")
+            return
+        }
+        #expect(read == request)
+        for count in bytes.indices {
+            #expect(throws: FrameFault.self) { _ = try Frame.ToModule(Frame.Kind.erase.rawValue, payload(Array(bytes[..<count]))) }
+        }
+    }
+
+    @Test("a state of an erasure that is too long is refused")
+    func longState() {
+        let answer = ErasureAnswer(BatchOutcome(.delivered), state: [UInt8](repeating: 1, count: ErasureRequest.mostState + 1))
+        let (kind, body) = Frame.ToHost.erased(token: 1, answer).encoded
+        #expect(throws: FrameFault.self) { try read(kind.rawValue, body.bytes) }
     }
 
     @Test("a frame with missing or extra bytes is refused")
@@ -122,9 +152,9 @@ struct FrameTests {
         let hello = Frame.Hello(path: "/a.so", provider: "out", settings: Array("{}".utf8)).encoded.bytes
         var taken = 0
         for _ in 0..<10_000 {
-            let frame = FrameTests.frames[Int(chance.next() % 7)]
+            let frame = FrameTests.frames[Int(chance.next() % UInt64(FrameTests.frames.count))]
             let (kind, body) = frame.encoded
-            let number = chance.next() % 8 == 0 ? UInt32(chance.next() % 24) : kind.rawValue
+            let number = chance.next() % 8 == 0 ? UInt32(chance.next() % 28) : kind.rawValue
             if let read = try? read(number, mutate(body.bytes, &chance)) {
                 taken += 1
                 let (kind, body) = read.encoded

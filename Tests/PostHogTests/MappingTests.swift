@@ -38,6 +38,14 @@ struct MappingTests {
                 """)
     }
 
+    @Test("a message id that is no UUID becomes one, and is a property of its own unless the event has one of that name")
+    func messageID() throws {
+        let derived = try wire(#"{"type":"track","event":"A","userId":"u","messageId":"m1","timestamp":"\#(time)"}"#)
+        #expect(derived.contains(#""properties":{"message_id":"m1","$geoip_disable":true}}"#), "\(derived)")
+        let own = try wire(#"{"type":"track","event":"A","userId":"u","messageId":"m1","properties":{"message_id":"x"}}"#)
+        #expect(own.contains(#""message_id":"x","$geoip_disable":true,"switchyard_unmapped":{"messageId":"m1"}}"#), "\(own)")
+    }
+
     @Test("identify sets the person's properties, and joins the anonymous id")
     func identify() throws {
         #expect(
@@ -123,10 +131,10 @@ struct MappingTests {
             (#"{"type":"track","event":7,"userId":"u"}"#, "the event has no name"),
             (#"{"type":"alias","userId":"u"}"#, "the alias has no previousId"),
             (#"{"type":"group","userId":"u","groupId":{}}"#, "the group has no groupId"),
-            (#"{"type":"track","event":"A","userId":"Anonymous"}"#, "the id is one that PostHog does not take"),
-            (#"{"type":"track","event":"A","userId":"nul\u006c"}"#, "the id is one that PostHog does not take"),
-            (#"{"type":"track","event":"A","userId":0}"#, "the id is one that PostHog does not take"),
-            (#"{"type":"alias","userId":"u","previousId":"undefined"}"#, "the id is one that PostHog does not take"),
+            (#"{"type":"track","event":"A","userId":"Anonymous"}"#, "an id is one that PostHog does not take"),
+            (#"{"type":"track","event":"A","userId":"nul\u006c"}"#, "an id is one that PostHog does not take"),
+            (#"{"type":"track","event":"A","userId":0}"#, "an id is one that PostHog does not take"),
+            (#"{"type":"alias","userId":"u","previousId":"undefined"}"#, "an id is one that PostHog does not take"),
             (#"{"type":"track","event":"A","userId":"u","properties":{"switchyard_unmapped":1}}"#, "properties has the member"),
         ])
     func refused(event: String, words: String) throws { #expect(try wire(event).hasPrefix(words)) }
@@ -136,7 +144,7 @@ struct MappingTests {
         func text(_ count: Int) -> String { String(repeating: "é", count: count) }
         #expect(try !wire(#"{"type":"track","event":"\#(text(200))","userId":"\#(text(200))"}"#).hasPrefix("the "))
         #expect(try wire(#"{"type":"track","event":"\#(text(201))","userId":"u"}"#).hasPrefix("the name of the event has more than 200"))
-        #expect(try wire(#"{"type":"track","event":"A","userId":"\#(text(201))"}"#).hasPrefix("the id has more than 200"))
+        #expect(try wire(#"{"type":"track","event":"A","userId":"\#(text(201))"}"#).hasPrefix("an id has more than 200"))
         func large(_ count: Int) throws -> String {
             try wire(
                 #"{"type":"track","event":"A","userId":"u","timestamp":"\#(time)","properties":{"x":"\#(String(repeating: "x", count: count))"}}"#

@@ -10,8 +10,8 @@ struct AnswersTests {
     @Test("name the faults of the submission's own lines, counted from its own first line")
     func own() {
         let told = Monitor([String]())
-        func portion(_ name: String, lines: Int) -> Inbox.Portion {
-            Inbox.Portion(lines: lines) { submission in
+        func portion(_ name: String, lines: Int) -> Submissions.Portion {
+            Submissions.Portion(lines: lines, since: Instant(nanoseconds: 0)) { submission in
                 guard case .stored(let invalid) = submission else { return }
                 told.withLock { $0 += invalid.map { "\(name) \($0.line) \($0.message)" } }
             }

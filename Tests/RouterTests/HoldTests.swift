@@ -215,6 +215,35 @@ struct HoldTests {
         }
     }
 
+    @Test("destroys held events that no route may have any more, and lets others wait for the routes that may")
+    func retention() throws {
+        try withFolder { folder in
+            let start: Int64 = 1_000_000_000_000
+            func fixture(after seconds: Int64) throws -> HoldFixture {
+                try HoldFixture(folder, clock: Clock(now: Clock.system.now, wall: { start + seconds * 1_000_000_000 })) { plan in
+                    var long = plan.routes[0]
+                    long.name = "long"
+                    long.retention = .seconds(3600)
+                    plan.routes[0].retention = .seconds(60)
+                    plan.routes.append(long)
+                }
+            }
+            let first = try fixture(after: 0)
+            first.send(event("ann", 1))
+            first.waitUntilHeld(1)
+            _ = first.finish()
+            let early = try fixture(after: 59).finish()
+            #expect(early.verdicts[0, .held] == 1 && early.verdicts[1, .held] == 1 && early.held.events == 1)
+            let middle = try fixture(after: 60)
+            let narrowed = middle.finish()
+            #expect(narrowed.verdicts[0, .expired] == 1 && narrowed.verdicts[1, .held] == 1 && narrowed.held.events == 1)
+            let late = try fixture(after: 3600)
+            late.waitUntilHeld(0)
+            let account = late.finish()
+            #expect(account.verdicts[1, .expired] == 1 && account.verdicts[1, .held] == 0 && account.balances)
+        }
+    }
+
     @Test("delivers no held event of a subject that withdrew, even if it consents again at once")
     func consentAgain() throws {
         try withFolder { folder in

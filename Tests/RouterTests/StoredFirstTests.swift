@@ -101,7 +101,7 @@ private final class StoredFirstFixture {
         let answer = Monitor<Submission?>(nil)
         var text = ByteBuffer()
         text.append(line + "\n")
-        let isTaken = router.sink?.submit(text, source: 0, key: 0) { submission in
+        let isTaken = router.sink?.submit(text, from: Submitter(source: 0)) { submission in
             answer.withLock { $0 = submission }
             answer.wake()
         }

@@ -73,7 +73,7 @@ private final class StreamAnswerFixture {
         let answered = Monitor<Submission?>(nil)
         var text = ByteBuffer()
         for line in lines { text.append(line + "\n") }
-        let isTaken = router.sink?.submit(text, source: 0, key: 0) { submission in
+        let isTaken = router.sink?.submit(text, from: Submitter(source: 0)) { submission in
             answered.withLock { $0 = submission }
             answered.wake()
         }

@@ -57,7 +57,7 @@ struct SentryMappingTests {
         // An id that is not Sentry's form stays.
         #expect(
             try wire(#"{"type":"track","event":"A","messageId":"m1","properties":{"error":"b"}}"#)
-                .contains(#""extra":{"switchyard_unmapped":{"messageId":"m1"}}"#))
+                .contains(#""extra":{"message_id":"m1"}"#))
     }
 
     @Test(

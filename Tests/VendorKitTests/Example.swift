@@ -12,7 +12,11 @@ struct Example: Vendor {
             MappingRow("timestamp, or else the arrival", "time", note: "in milliseconds"),
             MappingRow("properties", "properties", note: "byte for byte"),
             MappingRow("everything else", "properties.switchyard_unmapped", note: "in its own structure"),
-        ] + members.map { MappingRow("\($0)", "\($1)") })
+        ] + members.rows(in: "properties."),
+        refuses: [
+            LimitRow(.kind, "all but track"), .trackWithoutName, LimitRow(.id, "events without userId"), .longNames(100), .size(100_000),
+            .unmapped,
+        ])
 
     static let members: MemberTable = ["context.ip": "ip", "context.page.url": "url"]
 
@@ -54,8 +58,8 @@ struct Example: Vendor {
     func judge(_ reply: Reply, to request: SentRequest) -> Judgement {
         reply.withJSON { answer in
             guard reply.status == 200, let failed = answer?["failed"] else { return .standard }
-            let indices = failed.elements.compactMap { $0.event.integer }
-            return .mixed(rest: .delivered, indices.map { ($0, .rejected(code: 200, "Example did not take the event")) })
+            let refused = Outcome.rejected(code: 200, "Example did not take the event")
+            return .mixed(rest: .delivered, failed.indices(below: request.count).map { ($0, refused) })
         }
     }
 }

@@ -6,6 +6,7 @@ import PluginKit
 import VendorSupport
 
 @testable import Amplitude
+@testable import Braze
 @testable import GA4
 @testable import Mixpanel
 @testable import OTLP
@@ -33,6 +34,9 @@ struct VendorCase: Sendable, CustomStringConvertible {
     /// What becomes of the other events of such a request.
     var others = "delivered"
 
+    /// What the vendor declares to refuse and to cut.
+    let refuses, cuts: [LimitRow]
+
     let play: @Sendable (ServerFault) throws -> Ending
     let exchange: @Sendable (String, @escaping @Sendable (Request, Server.Connection) -> Void) throws -> Exchange
     let instance: @Sendable (String, String) throws -> Instance
@@ -44,6 +48,7 @@ struct VendorCase: Sendable, CustomStringConvertible {
         partial: (@Sendable (Int) -> Refusal)? = nil
     ) {
         description = V.about.name
+        (refuses, cuts) = (V.about.refuses, V.about.cuts)
         self.settings = settings
         largeSettings = large
         self.others = others
@@ -70,6 +75,9 @@ struct VendorCase: Sendable, CustomStringConvertible {
     static let all: [VendorCase] = [
         VendorCase(Amplitude.self, #""key":"am-test""#, large: #""key":"am-test","api":"batch""#) {
             Refusal(status: "400 Bad Request", body: #"{"code":400,"error":"bad","events_with_invalid_fields":{"time":[\#($0)]}}"#)
+        },
+        VendorCase(Braze.self, #""key":"k-test","instance":"iad-01""#) {
+            Refusal(body: #"{"message":"success","errors":[{"type":"bad","input_array":"events","index":\#($0)}]}"#)
         },
         VendorCase(GA4.self, #""api_secret":"s3cr3t","measurement_id":"G-1""#),
         VendorCase(Mixpanel.self, #""token":"t0k3n""#, large: #""token":"t0k3n""#) {

@@ -3,7 +3,7 @@
 // checksum is wrong, no value of the row is used.
 
 internal import CChecksum
-internal import Platform
+public import Platform
 
 public struct Proof: Sendable, Equatable {
     /// The numbers of entries that ever came into the file and left it, under a key that the user of the file chooses.
@@ -58,6 +58,11 @@ public struct Proof: Sendable, Equatable {
         return record
     }
 
+    /// All values as a text. Two proofs with different values have different texts.
+    public var text: String { ([version, database, sequence, last, digest].map { "\($0)" } + [countsText]).joined(separator: " ") }
+
+    private var countsText: String { "[" + counts.map { "[\($0.key),\($0.came),\($0.gone),\($0.bytes)]" }.joined(separator: ",") + "]" }
+
     // MARK: - In the file
 
     static let table = """
@@ -73,7 +78,7 @@ public struct Proof: Sendable, Equatable {
         """
 
     /// Returns the proof of the file. Returns nil if the file has no table `proof`. Throws `damaged` if the row cannot be used.
-    static func read(_ database: Database, _ application: Int64) throws(StorageFault) -> Proof? {
+    public static func read(_ database: Database, _ application: Int64) throws(StorageFault) -> Proof? {
         guard try database.number("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'proof'") ?? 0 > 0 else { return nil }
         let find = try database.statement("SELECT version, database, sequence, last, digest, counts, checksum FROM proof WHERE id = 1")
         defer { find.reset() }
@@ -91,7 +96,7 @@ public struct Proof: Sendable, Equatable {
     }
 
     func write(_ database: Database, _ application: Int64) throws(StorageFault) {
-        let text = "[" + counts.map { "[\($0.key),\($0.came),\($0.gone),\($0.bytes)]" }.joined(separator: ",") + "]"
+        let text = countsText
         assert(Set(counts.map(\.key)).count == counts.count, "two counts have the same key")
         assert(Proof.decode(text) == counts, "the counts cannot be read back")
         assert(sequence >= 1, "a proof has no transaction, not even the creation of the file")

@@ -32,6 +32,8 @@ public final class ProvenFile {
         public var timeout: Int32 = 5000
         /// True if other processes may write to the file too.
         public var isShared = false
+        /// Called in each transaction after its proof was written, so that the user can store something that depends on the proof.
+        public var sealed: @Sendable (Proof, Database) throws(StorageFault) -> Void = { (_, _) throws(StorageFault) in }
         /// Called with a message about a problem that the program cannot fix.
         public var warn: @Sendable (String) -> Void = { _ in }
         public init() {}
@@ -99,6 +101,7 @@ public final class ProvenFile {
                         try upgrade(file, version)
                         try database.run("PRAGMA user_version = \(format.version)")
                         try file.proof.write(database, format.application)
+                        try options.sealed(file.proof, database)
                     }
                 } catch {
                     // Closing the file removes what the failed upgrade has written, so that the disk is only as full as before.
@@ -130,6 +133,7 @@ public final class ProvenFile {
                 try database.run(Proof.table)
                 try database.run("PRAGMA application_id = \(format.application); PRAGMA user_version = \(format.version)")
                 try self.proof.write(database, format.application)
+                try options.sealed(self.proof, database)
             }
         }
     }
@@ -173,6 +177,7 @@ public final class ProvenFile {
                 proof.sequence += 1
                 assert(proof.last >= started.last, "a row number that was given is free again")
                 try proof.write(database, application)
+                try options.sealed(proof, database)
                 return result
             }
         } catch {
@@ -181,6 +186,26 @@ public final class ProvenFile {
         }
         updateWitness()
         return result
+    }
+
+    /// Converts a file of an older version that has a proof, in one transaction.
+    public func upgrade(to version: Int64, _ body: () throws(StorageFault) -> Void) throws(StorageFault) {
+        precondition(version > proof.version, "a file is converted to a version that is not newer")
+        let earlier = proof
+        do throws(StorageFault) {
+            try database.transaction { () throws(StorageFault) in
+                try body()
+                proof.version = version
+                proof.sequence += 1
+                try database.run("PRAGMA user_version = \(version)")
+                try proof.write(database, application)
+                try options.sealed(proof, database)
+            }
+        } catch {
+            proof = earlier
+            throw error
+        }
+        updateWitness()
     }
 
     private func current() throws(StorageFault) -> Proof {

@@ -13,7 +13,7 @@ public let consentCommand = Command(
     details: """
         consent get ID            shows what is on record for an id
         consent set ID            records what a person agreed to, in place of earlier decisions: --level, --grant, --deny
-        consent withdraw ID       denies everything, or only --purposes
+        consent withdraw ID…      denies everything, or only --purposes; --from FILE reads the ids from a file, one per line
         consent tie ID ID…        records that the ids belong to one person: a decision for one of them applies to all
         consent untie ID          removes the ties of an id
         consent export            lists each id, hashed, with what applies to it; with --history, each decision
@@ -40,6 +40,7 @@ public let consentCommand = Command(
             name: "--at", value: "TIME",
             about: "when it was decided, such as 2026-11-21T10:30:00Z; default: now (set; import, for lines without a time)"),
         Option(name: "--purposes", value: "PURPOSES", about: "withdraw only these purposes, separated by commas (withdraw)"),
+        Option(name: "--from", value: "FILE", about: "read the ids from a file, one per line; - is standard input (withdraw)"),
         Option(name: "--format", value: "FORMAT", about: "ndjson (default) or csv (export, import)"),
         Option(name: "--believe", about: "the clock is right: records from the future count as made now (clock)"),
         Option(name: "--history", about: "list each decision, one per line (export)"),
@@ -78,11 +79,19 @@ private func request(_ arguments: Arguments) throws(UsageFault) -> LedgerRequest
         guard action.members.contains(member) else { throw UsageFault("consent \(word) takes no \(option)") }
         values[member] = value
     }
+    let list = values.removeValue(forKey: "from")
     guard action != .import else {
         guard arguments.rest.count == 1 else { throw UsageFault("consent import takes one FILE, or - for standard input") }
         return LedgerRequest(action, values)
     }
-    let request = LedgerRequest(action, ids: arguments.rest == ["-"] ? try idsOfInput() : arguments.rest, values)
+    var ids = arguments.rest
+    if let list {
+        guard ids.isEmpty else { throw UsageFault("consent withdraw takes ids or --from, not both; see switchyard consent --help") }
+        ids = try idsOfInput(list)
+    } else if ids == ["-"] {
+        ids = try idsOfInput("-")
+    }
+    let request = LedgerRequest(action, ids: ids, values)
     do throws(ConsentRefusal) {
         try request.checkIDs()
     } catch {
@@ -91,11 +100,14 @@ private func request(_ arguments: Arguments) throws(UsageFault) -> LedgerRequest
     return request
 }
 
-private func idsOfInput() throws(UsageFault) -> [String] {
-    guard case .success(let bytes) = Loading.input("-", most: 1 << 20), let text = String(validating: bytes, as: UTF8.self) else {
-        throw UsageFault("the ids on standard input cannot be read: expected UTF-8, one per line")
+/// Reads ids from a file, one per line. An id that is there twice counts once.
+private func idsOfInput(_ file: String) throws(UsageFault) -> [String] {
+    guard case .success(let bytes) = Loading.input(file, most: 64 << 20), let text = String(validating: bytes, as: UTF8.self) else {
+        let name = file == "-" ? "standard input" : printable(file)
+        throw UsageFault("the ids in \(name) cannot be read: expected UTF-8, one per line")
     }
-    return text.split(whereSeparator: \.isNewline).map(String.init)
+    var seen: Set<Substring> = []
+    return text.split(whereSeparator: \.isNewline).filter { seen.insert($0).inserted }.map(String.init)
 }
 
 private func export(_ request: LedgerRequest, _ client: LedgerClient) throws {

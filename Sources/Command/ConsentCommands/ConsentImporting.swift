@@ -55,7 +55,7 @@ final class ConsentImporting {
     func run() throws -> Int32 {
         bar.begin(size: input.size, of: "lines")
         defer { bar.clear() }
-        var bytes = [UInt8](repeating: 0, count: Request.mostBody)
+        var bytes = [UInt8](repeating: 0, count: Request.piece)
         var read = 0
         while true {
             let count = try input.read(&bytes)

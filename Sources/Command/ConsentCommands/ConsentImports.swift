@@ -6,6 +6,7 @@ internal import Admission
 internal import Control
 internal import Ledger
 internal import Platform
+internal import Withdrawal
 
 struct ConsentImports: Sendable {
     private static let most = 4
@@ -29,6 +30,11 @@ struct ConsentImports: Sendable {
         let work = try find(name, format: try request.format, decided: try request.time, names: names)
         defer { if isLast { underWay.withLock { $0[name] = nil } } }
         let ledger = ledger
+        // What was withdrawn before a fault is destroyed too.
+        defer {
+            let receipts = work.takeReceipts()
+            if case .running(_, let withdrawals) = ledger { withdrawals.adopt(receipts) }
+        }
         let text = try ledger.use { (file) throws(StorageFault) in (try work.take(piece, isLast: isLast, into: file, ledger), []) }
         return Response(200, type: "text/plain; charset=utf-8", text)
     }
@@ -65,6 +71,7 @@ private final class ConsentImport: @unchecked Sendable {
     private let options: LedgerImport.Options
     private var work: LedgerImport?
     private var bad: [(line: Int, fault: String)] = []
+    private var receipts: [Int64] = []
 
     init(_ options: LedgerImport.Options) { self.options = options }
 
@@ -78,12 +85,19 @@ private final class ConsentImport: @unchecked Sendable {
         return "\(counts.lines) \(counts.taken) \(counts.late) \(counts.bad)\n" + bad.map { "\($0.line): \($0.fault)\n" }.joined()
     }
 
+    /// Returns the receipts of the withdrawals that were recorded since the last call.
+    func takeReceipts() -> [Int64] {
+        defer { receipts = [] }
+        return receipts
+    }
+
     private func begin(_ file: LedgerFile, _ ledger: ConsentLedger) -> LedgerImport {
         LedgerImport(
             into: file, options, bad: { [unowned self] in bad.append(($0, $1)) },
             changed: { changes in
                 // Publish at once. A later transaction of the piece may fail, but this one is committed.
                 if case .running(let registry, _) = ledger { registry.publish(changes) }
-            })
+            },
+            withdrew: { [unowned self] in receipts += $0 })
     }
 }

@@ -31,7 +31,10 @@ extension LedgerEntry? {
         var parts = ["\"known\":true", "\"key\":\(jsonQuoted(entry.id.key))", "\"record\":\(entry.record.map(\.json) ?? "null")"]
         parts.append("\"tied\":\(entry.ties.count)")
         parts.append("\"effective\":[\(entry.effective.map { "{\($0.members)}" }.joined(separator: ","))]")
-        let history = entry.history.map { "{\($0.record.members),\"held\":\($0.held)}" }
+        let history = entry.history.map { decision in
+            let evidence = decision.evidence.map { ",\"evidence\":\($0.json)" } ?? ""
+            return "{\(decision.record.members),\"held\":\(decision.held)\(evidence)}"
+        }
         return "{\(parts.joined(separator: ",")),\"history\":[\(history.joined(separator: ","))]}"
     }
 }

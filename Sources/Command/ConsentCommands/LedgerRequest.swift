@@ -13,7 +13,8 @@ struct LedgerRequest: Sendable, Equatable {
         /// The number of ids that the action takes.
         var ids: ClosedRange<Int> {
             switch self {
-            case .get, .set, .withdraw, .untie, .subject: 1...1
+            case .get, .set, .untie, .subject: 1...1
+            case .withdraw: 1...LedgerRequest.mostWithdrawn
             case .tie: 2...1000
             case .receipts: 0...1
             case .export, .import, .stats, .clock: 0...0
@@ -27,7 +28,7 @@ struct LedgerRequest: Sendable, Equatable {
             case .clock: ["believe", "json"]
             case .subject: []
             case .set: ["level", "grant", "deny", "version", "at", "json"]
-            case .withdraw: ["purposes", "json"]
+            case .withdraw: ["purposes", "from", "json"]
             case .export: ["format", "history"]
             case .import: ["format", "at", "json"]
             }
@@ -42,6 +43,9 @@ struct LedgerRequest: Sendable, Equatable {
             }
         }
     }
+
+    /// The largest number of ids in one withdrawal, which is one transaction.
+    static let mostWithdrawn = 100_000
 
     var action: Action
     var ids: [String] = []
@@ -86,7 +90,10 @@ struct LedgerRequest: Sendable, Equatable {
 
     func checkIDs() throws(ConsentRefusal) {
         guard action.ids.contains(ids.count) else {
-            let wanted = action == .tie ? "two ids or more" : action.ids.upperBound == 0 ? "no id" : "one id"
+            let wanted =
+                action == .withdraw
+                ? "one id up to \(grouped(LedgerRequest.mostWithdrawn))"
+                : action == .tie ? "two ids or more" : action.ids.upperBound == 0 ? "no id" : "one id"
             throw ConsentRefusal(400, "\(action.rawValue) takes \(wanted), was given \(ids.count)")
         }
         guard !ids.contains("") else { throw ConsentRefusal(400, "an id is empty") }
@@ -132,4 +139,9 @@ struct ConsentRefusal: Error, Equatable {
         self.status = status
         self.message = message
     }
+}
+
+extension ConsentRefusal {
+    /// A ledger that another process has locked can be asked again soon.
+    init(_ fault: StorageFault) { self.init(fault.kind == .taken ? 503 : 500, fault.description) }
 }

@@ -24,7 +24,7 @@ public enum ConsentLedger: Sendable {
             case .resting(let file): try body(file).0
             }
         } catch {
-            throw ConsentRefusal(500, error.description)
+            throw ConsentRefusal(error)
         }
     }
 
@@ -89,7 +89,7 @@ public struct LedgerService: Sendable {
             }
             return shown(request, json: receipts.json) { receipts.text }
         case .set: return try set(ids[0], request: request, names: names)
-        case .withdraw: return try withdraw(ids[0], request: request, names: names)
+        case .withdraw: return try withdraw(ids, request: request, names: names)
         case .tie: return try tie(ids, request)
         case .untie:
             let isDone = try ledger.use { (file) throws(StorageFault) in
@@ -137,21 +137,41 @@ public struct LedgerService: Sendable {
         }
     }
 
-    private func withdraw(_ id: LedgerID, request: LedgerRequest, names: ConsentNames) throws(ConsentRefusal) -> Response {
+    /// Withdraws the consent of all these ids in one transaction.
+    private func withdraw(_ ids: [LedgerID], request: LedgerRequest, names: ConsentNames) throws(ConsentRefusal) -> Response {
         let purposes = try request.list("purposes").map { (list) throws(ConsentRefusal) in try names.purposes(list, of: "purposes") }
-        guard case .running(_, let withdrawals) = ledger else {
-            return try decision(request) { (file, origin) throws(StorageFault) in
-                let outcome = try file.withdraw(id, purposes: purposes, origin: origin)
+        let receipts: [Int64]
+        switch ledger {
+        case .resting(let file):
+            do throws(StorageFault) {
                 // The next router that starts with this folder destroys the waiting events.
-                if outcome.holds { _ = try file.beginReceipt(of: id, purposes: purposes, origin: origin) }
-                return outcome
+                receipts = try file.withdraw(all: ids, purposes: purposes, origin: ledger.origin).receipts
+            } catch {
+                throw ConsentRefusal(error)
+            }
+        case .running(_, let withdrawals):
+            do throws(StorageFault) {
+                receipts = try withdrawals.withdraw(all: ids, purposes: purposes, origin: ledger.origin)
+            } catch {
+                throw ConsentRefusal(error)
             }
         }
-        do throws(StorageFault) {
-            let (holds, receipt) = try withdrawals.withdraw(id, purposes: purposes, origin: ledger.origin)
-            return decided(request, holds: holds, receipt: receipt)
-        } catch {
-            throw ConsentRefusal(500, error.description)
+        if ids.count == 1 {
+            var shown: Int64?
+            if case .running = ledger { shown = receipts.first }
+            return decided(request, holds: !receipts.isEmpty, receipt: shown)
+        }
+        return withdrawn(request, ids: ids.count, receipts)
+    }
+
+    private func withdrawn(_ request: LedgerRequest, ids: Int, _ receipts: [Int64]) -> Response {
+        let late = ids - receipts.count
+        let range = receipts.first.map { first in #","receipts":[\#(first),\#(receipts.last ?? first)]"# } ?? ""
+        return shown(request, json: #"{"withdrawn":\#(receipts.count),"late":\#(late)\#(range)}"#) {
+            let more = late > 0 ? "; \(grouped(late)) are only in the history, since later decisions are on record" : ""
+            let numbers =
+                receipts.first.map { "; receipts \($0) to \(receipts.last ?? $0) show how many waiting events are destroyed" } ?? ""
+            return "\(grouped(receipts.count)) of \(grouped(ids)) ids are withdrawn\(numbers)\(more)\n"
         }
     }
 

@@ -25,6 +25,8 @@ public struct ConsentAction: Sendable, Equatable {
     public var ids: [[UInt8]]
     /// The time when the person decided, as the event says, in nanoseconds since 1970.
     public var time: Int64?
+    /// What the event carries as evidence. It is nil if it carries none.
+    public var evidence: ConsentEvidence?
 
     public init(act: Act, ids: [[UInt8]], time: Int64? = nil) {
         self.act = act

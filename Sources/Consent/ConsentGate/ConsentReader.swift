@@ -39,10 +39,13 @@ struct ConsentReader: ~Copyable {
     /// The state of the event, if it was read. It is valid until the next event is read.
     @inline(__always) var known: ConsentState? { isRead ? state : nil }
 
-    /// Reads the state of the event. `standing` is what is on record for its subjects. The state is valid until the next event is read.
-    @inline(__always) mutating func read(_ event: ScannedEvent, standing: Standing) -> ConsentState {
+    /// Reads the state of the event. `standing` is what is on record for its subjects. `isBroken` is true if one of its subjects cannot be
+    /// read. The state is valid until the next event is read.
+    @inline(__always) mutating func read(_ event: ScannedEvent, standing: Standing, isBroken: Bool = false) -> ConsentState {
         isRead = true
-        state = settle(find(event), standing: standing, event: event)
+        var stated = find(event)
+        if isBroken { stated.isBroken = true }
+        state = settle(stated, standing: standing, event: event)
         return state
     }
 
@@ -64,7 +67,7 @@ struct ConsentReader: ~Copyable {
         for i in 0..<rules.signals.roots.count {
             let root = rules.signals.roots[i]
             let slot = event.slots[root.slot]
-            if slot.end == 0 || root.isFalseSilent && slot.value(in: event.block).isFalse { continue }
+            if slot.end == 0 || root.isSilent(slot, in: event.block) { continue }
             found &+= 1
             member = root.slot
         }
@@ -115,11 +118,8 @@ struct ConsentReader: ~Copyable {
         return ConsentState(kind: .known, level: level, granted: settled)
     }
 
-    /// Returns the members that were broken in the events so far, and forgets them.
-    mutating func takeBroken() -> Set<ConsentMember> {
-        let broken = reading.takeBroken()
-        return broken == 0 ? [] : Set(ConsentMember.all.filter { broken & 1 << UInt64($0.index) != 0 })
-    }
+    /// Returns the numbers of the members that were broken in the events so far, one bit for each, and forgets them.
+    mutating func takeBroken() -> UInt64 { reading.takeBroken() }
 }
 
 extension ConsentReading {

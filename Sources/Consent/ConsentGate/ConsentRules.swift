@@ -39,7 +39,7 @@ struct ConsentRules: BitwiseCopyable {
 
     /// Compiles the section. `compile` compiles the signals.
     init(
-        _ plan: ConsentPlan, demands: [ConsentDemand], unknownSlot: Int, in store: Store,
+        _ plan: ConsentPlan, demands: [ConsentDemand], slot: @escaping (Path) -> Int, in store: Store,
         signals compile: (ConsentMapCompiler) -> CompiledSignals
     ) {
         var all: Set<[UInt8]> = []
@@ -64,10 +64,10 @@ struct ConsentRules: BitwiseCopyable {
                 let purposes = meanings[String(decoding: name, as: UTF8.self)]?.map(\.purpose) ?? []
                 return Alias(name: store.text(name), purposes: set(purposes))
             })
-        signals = compile(ConsentMapCompiler(plan: plan.map, purposes: sorted, store: store))
+        signals = compile(ConsentMapCompiler(plan: plan.map, purposes: sorted, store: store, slot: slot))
         gpc = plan.gpc.map(set) ?? ConsentRules.all(sorted.count, width: width, store: store)
         gpcRefuses = plan.gpc.map { !$0.isEmpty } ?? true
-        unknown = UnknownRules(plan, slot: unknownSlot, in: store)
+        unknown = UnknownRules(plan, slot: plan.unknownBy.map { slot($0.path) } ?? 0, in: store)
         minimumVersion = store.text(Array((plan.minimumVersion ?? "").utf8))
     }
 

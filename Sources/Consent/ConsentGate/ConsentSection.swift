@@ -12,18 +12,22 @@ public final class ConsentSection: @unchecked Sendable {
     let routes: [(number: UInt16, demand: Demand)]
     /// The plan's levels and purposes, by name.
     public let vocabulary: ConsentVocabulary
+    /// The members that carry consent, and those with ids of subjects, by their numbers.
+    let members: [ConsentMember]
+    /// The number of the first member with an id of a subject.
+    let firstSubject: Int
     private let store: Store
 
     /// Compiles the section. `numbers` has the numbers of the plan's routes in the run. `levels` has the names of the run's levels, which
     /// entry levels refer to. `slot` returns the slot of a member, or nil if the scanner does not look for it. Returns nil if the plan has
     /// no consent section.
-    public init?(_ plan: Plan, numbers: [UInt16], levels: RunNames, slot: (Path) -> Int?) {
+    public init?(_ plan: Plan, numbers: [UInt16], levels: RunNames, slot: @escaping (Path) -> Int?) {
         guard let section = plan.consent else { return nil }
         let store = Store()
         self.store = store
-        let consent = ConsentRules(
-            section, demands: plan.routes.compactMap(\.consent), unknownSlot: section.unknownBy.flatMap { slot($0.path) } ?? 0, in: store
-        ) {
+        members = ConsentMember.all + ConsentMember.own(section)
+        firstSubject = members.count - section.subject.count
+        let consent = ConsentRules(section, demands: plan.routes.compactMap(\.consent), slot: { slot($0) ?? 0 }, in: store) {
             CompiledSignals(ConsentMember.all.map { slot($0.path) ?? 0 }, $0)
         }
         let raises = section.events.enumerated().filter { $0.element.level > 0 }.map { index, event in
@@ -48,6 +52,8 @@ public final class ConsentSection: @unchecked Sendable {
     /// Returns the demand of the route at this index.
     public func demand(ofRoute index: Int) -> Demand { routes[index].demand }
 
-    /// The members that carry consent. The scanner must look for them if a rule needs consent.
-    public static var paths: [Path] { ConsentMember.all.map(\.path) }
+    /// The members that carry consent by the plan. The scanner must look for them if a rule needs consent.
+    public static func paths(_ plan: ConsentPlan) -> [Path] {
+        ConsentMember.all.map(\.path) + plan.map.memberPaths + (plan.unknownBy.map { [$0.path] } ?? [])
+    }
 }

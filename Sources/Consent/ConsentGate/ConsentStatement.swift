@@ -114,7 +114,7 @@ public struct ConsentStatementReader: ~Copyable {
         case .own, .preferences:
             action.ids = subjects.compactMap { id($0, event) }.unique
             action.time = time(event)
-            action.act = statement == .own ? own(event) : preferred(event)
+            if statement == .own { read(own: event, into: &action) } else { action.act = preferred(event) }
         case .alias: action.ids = [rules.previousID, rules.userID].compactMap { id($0, event) }.unique
         case .identify: action.ids = [rules.userID, rules.anonymousID].compactMap { id($0, event) }.unique
         case .reset:
@@ -122,6 +122,10 @@ public struct ConsentStatementReader: ~Copyable {
             action.act = .untie
         }
         if action.ids.isEmpty { action.act = .broken("it carries no usable id") }
+        // The statement of a person who is known only in part may refuse, and may not grant.
+        if case .state(let terms) = action.act, terms.grants, subjects.contains(where: { isBroken($0, event) }) {
+            action.act = .broken("one of its ids is not usable")
+        }
         if action.act == .tie, action.ids.count < 2 { action.act = .broken("it does not carry two ids to tie") }
         return action
     }
@@ -133,14 +137,16 @@ public struct ConsentStatementReader: ~Copyable {
     }
 
     private mutating func subject(_ slot: Int, event: ScannedEvent, key: SipKey) -> SubjectKey? {
-        guard let id = decoder.identity(event.slots[slot], in: event.block, booleans: false) else { return nil }
+        guard let id = decoder.subject(event.slots[slot], in: event.block) else { return nil }
         let (low, high) = key.hash128(id)
         return SubjectKey(high: high, low: low)
     }
 
     private mutating func id(_ slot: Int, _ event: ScannedEvent) -> [UInt8]? {
-        decoder.identity(event.slots[slot], in: event.block, booleans: false).map { Array($0.bytes) }
+        decoder.subject(event.slots[slot], in: event.block).map { Array($0.bytes) }
     }
+
+    private func isBroken(_ slot: Int, _ event: ScannedEvent) -> Bool { event.slots[slot].isBrokenSubject(in: event.block) }
 
     private mutating func time(_ event: ScannedEvent) -> Int64? {
         guard let raw = event.slots[rules.timestamp].string(in: event.block), let text = decoder.decode(raw) else { return nil }
@@ -163,20 +169,24 @@ public struct ConsentStatementReader: ~Copyable {
         return .state(ConsentTerms(granted: Array(granted), denied: Array(denied)))
     }
 
-    private mutating func own(_ event: ScannedEvent) -> ConsentAction.Act {
+    private mutating func read(own event: ScannedEvent, into action: inout ConsentAction) {
         let slot = event.slots[rules.consent]
-        guard slot.isPresent, slot.value(in: event.block).isObject else { return .broken("its consent is not an object") }
+        guard slot.isPresent, slot.value(in: event.block).isObject else {
+            action.act = .broken("its consent is not an object")
+            return
+        }
         var form = OwnForm()
         members(event.block + Int(slot.start)) { name, value in
             if let fault = read(name, value, into: &form), form.fault == nil { form.fault = fault }
         }
-        return form.act
+        action.act = form.act
+        if !form.evidence.isEmpty { action.evidence = form.evidence }
     }
 
     /// Reads a member. Returns the reason why it is invalid, or nil if it is valid.
     private mutating func read(_ name: ByteRun, _ value: ByteRun, into form: inout OwnForm) -> String? {
         guard let member = decoder.decode(name).flatMap(OwnForm.Member.init), form.seen.insert(member).inserted else {
-            return "its consent may hold only level, granted, denied, version and withdrawn, each once"
+            return "its consent may hold only level, granted, denied, version, withdrawn, ipAddress, userAgent and text, each once"
         }
         switch member {
         case .level:
@@ -188,6 +198,9 @@ public struct ConsentStatementReader: ~Copyable {
         case .granted, .denied:
             guard let names = names(value) else { return "consent.\(member.rawValue) is not a list of purposes of routes.json" }
             if member == .granted { form.granted = names } else { form.denied = names }
+        case .ipAddress: form.evidence.ipAddress = evidence(value)
+        case .userAgent: form.evidence.userAgent = evidence(value)
+        case .text: form.evidence.text = evidence(value)
         case .withdrawn:
             if value.isTrue || value.isFalse { form.isWithdrawn = value.isTrue } else { form.withdrawn = names(value) }
             if !value.isTrue, !value.isFalse, form.withdrawn?.isEmpty ?? true {
@@ -195,6 +208,11 @@ public struct ConsentStatementReader: ~Copyable {
             }
         }
         return nil
+    }
+
+    /// Returns a member of the evidence, cut to its largest size. A value that is no text is no evidence, and the statement counts without it.
+    private mutating func evidence(_ value: ByteRun) -> String? {
+        text(value).map { String(decoding: $0.bytes.prefix(ConsentEvidence.most), as: UTF8.self) }
     }
 
     private mutating func text(_ value: ByteRun) -> ByteRun? {
@@ -241,7 +259,7 @@ private func members(_ object: Bytes, _ body: (ByteRun, ByteRun) -> Void) {
 /// The content of `consent` in an event of type `consent`.
 private struct OwnForm {
     enum Member: String, CaseIterable {
-        case level, granted, denied, version, withdrawn
+        case level, granted, denied, version, withdrawn, ipAddress, userAgent, text
 
         init?(_ name: ByteRun) {
             guard let member = Member.allCases.first(where: { name.bytes.elementsEqual($0.rawValue.utf8) }) else { return nil }
@@ -255,6 +273,7 @@ private struct OwnForm {
     var denied: [String] = []
     var withdrawn: [String]?
     var isWithdrawn = false
+    var evidence = ConsentEvidence()
     var fault: String?
 
     var act: ConsentAction.Act {

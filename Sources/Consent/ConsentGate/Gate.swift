@@ -34,6 +34,7 @@ public struct Gate: ~Copyable {
     private let reader: UnsafeMutablePointer<ConsentReader>
     private let standings: UnsafeMutablePointer<Standings>
     private var subjects: Subjects
+    private let section: ConsentSection?
     private var raisedTo = -1
     /// The least level that the event demands by its name: for an emitted event, the level that the name of the original event demands.
     private var raisedFrom = 0
@@ -42,6 +43,7 @@ public struct Gate: ~Copyable {
     public init(_ section: ConsentSection?, subjects: consuming Subjects, records: ConsentRecords?) {
         rules = section?.rules
         self.subjects = subjects
+        self.section = section
         reader = .allocate(capacity: 1)
         standings = .allocate(capacity: 1)
         guard let rules else { return }
@@ -111,7 +113,9 @@ public struct Gate: ~Copyable {
 
     @inline(__always) mutating func state(of event: ScannedEvent) -> ConsentState {
         let (reader, standings) = (reader, standings)
-        return reader.pointee.known ?? reader.pointee.read(event, standing: standings.pointee.of(subjects.read(event)))
+        if let known = reader.pointee.known { return known }
+        let standing = standings.pointee.of(subjects.read(event))
+        return reader.pointee.read(event, standing: standing, isBroken: subjects.isBroken)
     }
 
     /// Returns what is assumed of the event's subjects if nothing is known of them.
@@ -120,12 +124,25 @@ public struct Gate: ~Copyable {
         return reader.pointee.assumed(of: event)
     }
 
-    /// Returns the signals that were broken in the events so far, and forgets them.
+    /// Returns the members that were broken in the events so far, and forgets them.
     public mutating func takeBroken() -> Set<ConsentMember> {
-        guard rules != nil else { return [] }
+        guard let section else { return [] }
         let reader = reader
-        return reader.pointee.takeBroken()
+        let broken = reader.pointee.takeBroken()
+        let subjects = subjects.takeBroken()
+        if broken == 0, subjects.isEmpty { return [] }
+        let signals = section.members.prefix(section.firstSubject).filter { broken & 1 << UInt64($0.index) != 0 }
+        return Set(signals + subjects.map { section.members[section.firstSubject + $0] })
     }
+
+    /// Returns the members with ids of subjects that are broken in this event.
+    mutating func brokenSubjects(of event: ScannedEvent) -> [ConsentMember] {
+        guard let section else { return [] }
+        return subjects.broken(in: event).map { section.members[section.firstSubject + $0] }
+    }
+
+    /// The members that carry consent, without the subjects.
+    var signalMembers: ArraySlice<ConsentMember> { section.map { $0.members.prefix($0.firstSubject) } ?? [] }
 
     /// Sets the subjects of all later events, whatever ids they carry.
     public mutating func know(_ known: [SubjectKey]) { subjects.know(known) }

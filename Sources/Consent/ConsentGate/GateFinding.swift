@@ -22,6 +22,8 @@ public struct GateFinding: Sendable {
     public var missing: [String]
     /// The consent signals of the event, one by one.
     public var signals: [Signal]
+    /// The broken members: signals of consent, and ids of subjects.
+    public var broken: [ConsentMember] = []
 
     public enum State: Equatable, Sendable {
         case unknown, broken
@@ -77,9 +79,11 @@ extension Gate {
         finding.assumed = assumed >= 0 ? assumed : nil
         finding.isHolding = assumed == UnknownRules.hold
         finding.missing = consent.lacking(purposes, in: state.granted)
-        finding.signals = ConsentMember.all.compactMap { member in
-            signal(member, event: event, rules: consent, demanded: purposes, slots: slots)
+        let members = Array(signalMembers)
+        finding.signals = members.compactMap { member in
+            signal(member, among: members, event: event, rules: consent, demanded: purposes, slots: slots)
         }
+        finding.broken = finding.signals.filter(\.isBroken).map(\.member) + brokenSubjects(of: event)
         finding.record = record(of: event, demanded: purposes, consent)
         switch state.kind {
         case .broken: finding.state = .broken
@@ -106,14 +110,14 @@ extension Gate {
     /// Returns what one member states, by reading the event again as if it carried no other member but the objects that contain it. Returns
     /// nil if the event does not carry the member, or if it is an object that states nothing itself.
     private func signal(
-        _ member: ConsentMember, event: ScannedEvent, rules: ConsentRules, demanded: Purposes?, slots: Int
+        _ member: ConsentMember, among members: [ConsentMember], event: ScannedEvent, rules: ConsentRules, demanded: Purposes?, slots: Int
     ) -> GateFinding.Signal? {
         let slotsOfMembers = rules.signals.slots
         guard event.slots[slotsOfMembers[member.index]].isPresent else { return nil }
         let copy = UnsafeMutablePointer<Slot>.allocate(capacity: slots)
         defer { copy.deallocate() }
         copy.initialize(from: event.slots, count: slots)
-        for other in ConsentMember.all where other != member && !other.declaration.contains(member.declaration) {
+        for other in members where other != member && !other.contains(member) {
             copy[slotsOfMembers[other.index]] = Slot()
         }
         let alone = ScannedEvent(block: event.block, start: event.start, end: event.end, slots: UnsafePointer(copy))
@@ -130,7 +134,7 @@ extension Gate {
             missing: rules.lacking(demanded, in: state.granted))
         // The state points into its reader.
         withExtendedLifetime(allowing) {}
-        return member.declaration.isShown || signal.isBroken ? signal : nil
+        return member.declaration?.isShown ?? true || signal.isBroken ? signal : nil
     }
 }
 

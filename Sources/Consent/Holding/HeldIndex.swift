@@ -19,6 +19,8 @@ struct HeldIndex {
         case change(HeldChange)
         /// Destroys the events that came in before that time.
         case expire(before: Int64)
+        /// Destroys the events that are too old by the `retention` of their routes and providers.
+        case age(at: Int64)
         /// Judges the events of these subjects again, those with a higher number than `after`.
         case release([SubjectKey], after: Int64)
         case tidy
@@ -54,8 +56,14 @@ struct HeldIndex {
     private var tidyAt: Instant?
     private var notBefore: Instant?
     private var expireNotBefore: Instant?
+    /// The shortest maximum age of a route, in nanoseconds. It is nil if no route has one.
+    var shortestLimit: Int64?
+    private var ageNotBefore: Instant?
 
-    init(_ bounds: HoldPlan) { self.bounds = bounds }
+    init(_ bounds: HoldPlan, shortestLimit: Int64? = nil) {
+        self.bounds = bounds
+        self.shortestLimit = shortestLimit
+    }
 
     // MARK: - Limits
 
@@ -143,7 +151,7 @@ struct HeldIndex {
             if let step = nextOfFile(at: now, wall: wall) { return .ready(step) }
         }
         if isEnding, isHurried || isWaiting || isIdle { return .ready(.end) }
-        return .notBefore([notBefore, expiry(at: now, wall: wall), tidyAt].compactMap { $0 }.min())
+        return .notBefore([notBefore, expiry(at: now, wall: wall), ageing(at: now, wall: wall), tidyAt].compactMap { $0 }.min())
     }
 
     private var isIdle: Bool { asked.isEmpty && releasing == nil }
@@ -154,6 +162,7 @@ struct HeldIndex {
             return .change(due)
         }
         if let expiry = expiry(at: now, wall: wall), expiry <= now { return .expire(before: wall - bounds.time.nanoseconds + 1) }
+        if let ageing = ageing(at: now, wall: wall), ageing <= now { return .age(at: wall) }
         if !isIdle, withdrawals == 0, !isHurried { return release() }
         if let at = tidyAt, at <= now {
             tidyAt = nil
@@ -176,6 +185,12 @@ struct HeldIndex {
         guard let oldest else { return nil }
         let at = now + .nanoseconds(max(0, oldest.addingReportingOverflow(bounds.time.nanoseconds).partialValue - wall))
         return max(at, expireNotBefore ?? at)
+    }
+
+    private func ageing(at now: Instant, wall: Int64) -> Instant? {
+        guard let oldest, let shortestLimit else { return nil }
+        let at = now + .nanoseconds(max(0, oldest.addingReportingOverflow(shortestLimit).partialValue - wall))
+        return max(at, ageNotBefore ?? at)
     }
 
     // MARK: - Results of steps
@@ -235,6 +250,15 @@ struct HeldIndex {
         // Overdue rows that are left are on their way, or were too many for one step. If none could be destroyed, the next try waits.
         expireNotBefore = rows.isEmpty ? now + HeldIndex.pause : nil
         if !rows.isEmpty { becomeUntidy(at: now) }
+    }
+
+    /// Notes that these rows were destroyed because of their age, and whether others lost routes. Rows of other routes may be as old, so the
+    /// next look comes after a hundredth of the shortest limit, but between a second and a minute later.
+    mutating func aged(_ rows: [HeldRow], narrowed: Bool, at now: Instant) {
+        for row in rows { remove(row) }
+        let pause = min(max((shortestLimit ?? 0) / 100, HeldIndex.pause.nanoseconds), 60_000_000_000)
+        ageNotBefore = now + .nanoseconds(pause)
+        if !rows.isEmpty || narrowed { becomeUntidy(at: now) }
     }
 
     mutating func becomeUntidy(at now: Instant) { tidyAt = tidyAt ?? now + HeldIndex.pause }

@@ -34,6 +34,7 @@ extension HeldStore {
             switch step {
             case .change(let change): try commit(change)
             case .expire(let time): try expire(before: time)
+            case .age(let time): try destroyAged(at: time)
             case .release(let subjects, let after): try release(subjects, after: after, heldJudge)
             case .tidy: try use { (file) throws(StorageFault) in try file.tidy() }
             case .end: break
@@ -45,7 +46,7 @@ extension HeldStore {
                 switch step {
                 case .change(let change): heldIndex.failed(change, at: now)
                 case .tidy: heldIndex.becomeUntidy(at: now)
-                case .expire, .release, .end: heldIndex.failed(at: now)
+                case .expire, .age, .release, .end: heldIndex.failed(at: now)
                 }
             }
         }
@@ -61,7 +62,7 @@ extension HeldStore {
         totals.withLock { totals in for row in destroyed { totals.settle(held: row.routes, as: .withdrawn) } }
     }
 
-    private func noteOldest(of file: HeldFile) throws(StorageFault) {
+    func noteOldest(of file: HeldFile) throws(StorageFault) {
         let oldest = try file.oldest()
         heldIndex.withLock { $0.note(oldest: oldest) }
     }

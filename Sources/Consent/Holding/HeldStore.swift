@@ -1,6 +1,7 @@
 // Holds events that wait for their subjects' consent. Events are stored in turn, before their source is answered; an event that cannot be
 // stored is denied. When a subject answers, its events are judged again, in order, by the current plan. An event leaves the file when the
-// lanes have it, so a crash loses no event but may repeat some. An event is destroyed if its subjects refuse, or if nobody answers in time.
+// lanes have it, so a crash loses no event but may repeat some. An event is destroyed if its subjects refuse, if nobody answers in time, or
+// if `retention` lets nobody have it any more.
 
 public import Admission
 public import ConsentGate
@@ -71,13 +72,17 @@ public final class HeldStore: Sendable {
         self.sources = sources
         self.clock = clock
         self.say = say
-        heldIndex = Monitor(HeldIndex(generations.current.plan.consent?.hold ?? HoldPlan()))
+        let plan = generations.current.plan
+        heldIndex = Monitor(HeldIndex(plan.consent?.hold ?? HoldPlan(), shortestLimit: HeldStore.shortestLimit(plan)))
         registry.onChange { [weak self] changes in self?.heard(changes) }
     }
 
     /// Adopts the limits of a new plan.
     public func adopt(_ plan: Plan) {
-        heldIndex.withLock { $0.bounds = plan.consent?.hold ?? HoldPlan() }
+        heldIndex.withLock { heldIndex in
+            heldIndex.bounds = plan.consent?.hold ?? HoldPlan()
+            heldIndex.shortestLimit = HeldStore.shortestLimit(plan)
+        }
         heldIndex.wake()
         reported.withLock { $0.isFull = false }
     }

@@ -26,27 +26,29 @@ public struct LedgerOutcome: Sendable {
 extension LedgerFile {
     /// Records what a person agreed to. A time in the future is replaced by now.
     @discardableResult
-    public func set(_ id: LedgerID, _ terms: ConsentTerms, decided: Int64? = nil, origin: String) throws(StorageFault) -> LedgerOutcome {
+    public func set(_ id: LedgerID, _ terms: ConsentTerms, decided: Int64? = nil, origin: String, evidence: ConsentEvidence? = nil)
+        throws(StorageFault) -> LedgerOutcome
+    {
         try write { () throws(StorageFault) in
-            try record(terms, of: try rowToWrite(id), decided: decided, origin: origin)
+            try record(terms, of: try rowToWrite(id), decided: decided, origin: origin, evidence)
         }
     }
 
     /// Refuses these purposes for a person. If `purposes` is nil, refuses everything, including purposes that are defined later.
     @discardableResult
     public func withdraw(
-        _ id: LedgerID, purposes: [String]? = nil, decided: Int64? = nil, origin: String
+        _ id: LedgerID, purposes: [String]? = nil, decided: Int64? = nil, origin: String, evidence: ConsentEvidence? = nil
     ) throws(StorageFault) -> LedgerOutcome {
         try write { () throws(StorageFault) in
             let row = try rowToWrite(id)
-            guard let purposes else { return try record(.withdrawn, of: row, decided: decided, origin: origin) }
+            guard let purposes else { return try record(.withdrawn, of: row, decided: decided, origin: origin, evidence) }
             let terms = try row.terms.map { (number) throws(StorageFault) in try names.terms(number, in: database) }
-            return try record((terms ?? ConsentTerms()).refusing(purposes), of: row, decided: decided, origin: origin)
+            return try record((terms ?? ConsentTerms()).refusing(purposes), of: row, decided: decided, origin: origin, evidence)
         }
     }
 
     private func record(
-        _ terms: ConsentTerms, of row: SubjectRow, decided: Int64?, origin: String
+        _ terms: ConsentTerms, of row: SubjectRow, decided: Int64?, origin: String, _ evidence: ConsentEvidence?
     ) throws(StorageFault) -> LedgerOutcome {
         let decided = min(decided ?? now, now)
         let origin = try names.origin(origin, in: database)
@@ -59,12 +61,19 @@ extension LedgerFile {
             SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6 FROM history WHERE subject = ?1
             """
         ).bind(1, row.number).bind(2, number).bind(3, decided).bind(4, now).bind(5, origin).bind(6, holds ? 1 : 0).run()
+        if let evidence {
+            let last = try database.statement("SELECT max(number) FROM history WHERE subject = ?1").bind(1, row.number)
+            let decision = try last.step() ? last.int(0) : 0
+            last.reset()
+            try keep(evidence, subject: row.number, decision: decision)
+        }
         guard holds else { return LedgerOutcome(holds: false, changes: []) }
         var held = number
         if let old = row.terms, old != number, row.decided == decided {
             let known = try names.terms(old, in: database)
             held = try names.number(of: known.stricter(terms, levels: levels), in: database)
         }
+        if terms.isWithdrawn { keep(row.id, purposes: nil, decided: decided) }
         let before = try members(of: row)
         try database.statement("UPDATE subjects SET terms = ?2, decided = ?3, received = ?4, origin = ?5 WHERE number = ?1")
             .bind(1, row.number).bind(2, held).bind(3, decided).bind(4, now).bind(5, origin).run()

@@ -9,6 +9,8 @@ public struct LedgerEntry: Sendable {
         public var record: ConsentRecord
         /// True if the decision held when it was written. It is false if a later decision was on record.
         public var held: Bool
+        /// What came with the decision, if it is kept and can be read.
+        public var evidence: ConsentEvidence?
     }
     public var id: HashedID
     /// The decision that holds for this id alone. It is nil if the id is only tied to others.
@@ -115,7 +117,7 @@ extension LedgerFile {
     func history(of row: SubjectRow) throws(StorageFault) -> [LedgerEntry.Decision] {
         let find = try database.statement(
             """
-            SELECT terms, decided, received, origins.name, held FROM history JOIN origins ON origins.number = origin
+            SELECT terms, decided, received, origins.name, held, history.number FROM history JOIN origins ON origins.number = origin
             WHERE subject = ?1 AND \(LedgerSchema.decisionIsWhole) AND \(LedgerSchema.originIsWhole) ORDER BY history.number
             """
         ).bind(1, row.number)
@@ -124,7 +126,9 @@ extension LedgerFile {
         while try find.step() {
             let record = ConsentRecord(
                 terms: try names.terms(find.int(0), in: database), decided: find.int(1), received: find.int(2), origin: find.text(3))
-            decisions.append(LedgerEntry.Decision(record: record, held: find.int(4) != 0))
+            decisions.append(
+                LedgerEntry.Decision(
+                    record: record, held: find.int(4) != 0, evidence: try evidence(subject: row.number, decision: find.int(5))))
         }
         return decisions
     }

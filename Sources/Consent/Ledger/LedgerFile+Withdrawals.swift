@@ -1,72 +1,86 @@
-// The withdrawals on record, for the check of waiting events, and the counts of their receipts. A withdrawal is on record as long as its
-// receipt is.
+// Keeps the ledger and the file of its withdrawals in step. Each takes from the other what it lacks: the ledger after it was lost, damaged or
+// put back from a copy, and the file after it was lost, or when it is first made for an older ledger.
 
+internal import ConsentGate
 internal import Database
 public import Platform
 
-/// What the check of waiting events needs of a withdrawal.
-public struct RecordedWithdrawal: Sendable, Equatable {
-    public var receipt: Int64
-    /// The short hashes of the id and of the ids that were tied to it.
-    public var subjects: [ShortHash]
-    /// The withdrawn purposes. It is nil if everything was withdrawn.
-    public var purposes: [String]?
-    public var begun: Int64
-    /// True if nothing is left to destroy.
-    public var isFinished: Bool
+extension LedgerFile {
+    /// Notes a withdrawal for the file, inside the write that records it.
+    func keep(_ id: HashedID, purposes: [String]?, decided: Int64) {
+        let entry = WithdrawalLog.Entry(id: id, mark: mark.withBytes { hex($0) }, purposes: purposes, decided: decided)
+        if !pending.contains(entry) { pending.append(entry) }
+    }
+
+    /// Records what the ledger lacks, and adds to the file what it lacks.
+    func reconcile() throws(StorageFault) {
+        guard let withdrawals else { return }
+        let mark = mark.withBytes { hex($0) }
+        let usable = withdrawals.entries.filter { $0.mark == mark }
+        if usable.count < withdrawals.entries.count {
+            let count = withdrawals.entries.count - usable.count
+            options.warn("\(withdrawals.path): \(grouped(count)) lines belong to another subject.key; they are not used")
+        }
+        var missing: [WithdrawalLog.Entry] = []
+        for entry in usable where try lacks(entry) { missing.append(entry) }
+        if !missing.isEmpty {
+            try write { () throws(StorageFault) in
+                // What one line records can make another one superfluous.
+                for entry in missing where try lacks(entry) {
+                    let id = LedgerID.hashed(entry.id)
+                    guard try conflict(entry.id) == nil else { continue }
+                    try withdraw(id, purposes: entry.purposes, decided: entry.decided, origin: WithdrawalLog.name)
+                    _ = try beginReceipt(of: id, purposes: entry.purposes, origin: WithdrawalLog.name)
+                }
+                // They are in the file already.
+                pending = []
+            }
+            options.warn(
+                "\(path): \(grouped(missing.count)) withdrawals that it lacked were taken from \(WithdrawalLog.name); they hold again")
+        }
+        try withdrawals.append(try unkept(Set(usable.filter { $0.purposes == nil }.map(\.id.short)), mark))
+    }
+
+    /// True if the ledger has no decision of the time of the withdrawal or later.
+    private func lacks(_ entry: WithdrawalLog.Entry) throws(StorageFault) -> Bool {
+        guard let row = try row(of: .hashed(HashedID(hmac: [], key: "", short: entry.id.short))), row.terms != nil else { return true }
+        return row.decided < entry.decided
+    }
+
+    /// Returns the ids that have withdrawn everything, and that the file does not have.
+    private func unkept(_ kept: Set<ShortHash>, _ mark: String) throws(StorageFault) -> [WithdrawalLog.Entry] {
+        let find = try database.statement(
+            """
+            SELECT subjects.number, hmac, key, short, terms, decided, person FROM subjects JOIN terms ON terms.number = subjects.terms
+            WHERE withdrawn = 1 AND \(LedgerSchema.subjectIsWhole) AND \(LedgerSchema.termsAreWhole)
+            """)
+        defer { find.reset() }
+        var unkept: [WithdrawalLog.Entry] = []
+        while try find.step() {
+            let row = try subject(find)
+            if !kept.contains(row.id.short) {
+                unkept.append(WithdrawalLog.Entry(id: row.id, mark: mark, purposes: nil, decided: row.decided))
+            }
+        }
+        return unkept
+    }
 }
 
 extension LedgerFile {
-    /// Returns the withdrawals whose receipts follow the given one, in order.
-    public func withdrawals(after receipt: Int64, most: Int) throws(StorageFault) -> [RecordedWithdrawal] {
-        try LedgerFile.advised { () throws(StorageFault) in
-            let find = try database.statement(
-                """
-                SELECT number, shorts, purposes, begun, finished FROM receipts
-                WHERE number > ?1 AND \(LedgerSchema.receiptIsWhole) ORDER BY number LIMIT ?2
-                """
-            ).bind(1, receipt).bind(2, most)
-            defer { find.reset() }
-            var found: [RecordedWithdrawal] = []
-            while try find.step() {
-                let bytes = find.bytes(1)
-                let subjects = stride(from: 0, to: bytes.count, by: 16).compactMap {
-                    ShortHash(UnsafeRawBufferPointer(rebasing: bytes[$0..<min($0 + 16, bytes.count)]))
-                }
-                // If the list is cut off, the events of its other subjects would be delivered.
-                guard subjects.count * 16 == bytes.count else {
-                    throw StorageFault(.damaged, "\(path): receipt \(find.int(0)) is invalid")
-                }
-                found.append(
-                    RecordedWithdrawal(
-                        receipt: find.int(0), subjects: subjects, purposes: find.isNull(2) ? nil : stringList(find.text(2)),
-                        begun: find.int(3), isFinished: !find.isNull(4)))
-            }
-            return found
-        }
-    }
-
-    /// Sets the counts of a place in a receipt to these, unless the receipt has greater ones. The caller may do this any number of times with
-    /// the same counts.
-    public func settle(_ line: WithdrawalReceipt.Line, of receipt: Int64) throws(StorageFault) {
-        assert(line.inHands == 0 && line.events >= 0 && line.bytes >= 0, "a line of destroyed events counts something else")
+    /// Withdraws the consent of all these ids in one transaction, and begins a receipt for each one whose withdrawal holds. Returns the
+    /// receipts, and the ids whose effective terms changed.
+    public func withdraw(
+        all ids: [LedgerID], purposes: [String]? = nil, origin: String
+    ) throws(StorageFault) -> (receipts: [Int64], changes: [LedgerChange]) {
         try write { () throws(StorageFault) in
-            let find = try database.statement(
-                """
-                SELECT number, events, bytes FROM receipt_lines
-                WHERE receipt = ?1 AND place = ?2 AND in_hands = 0 AND \(LedgerSchema.lineIsWhole) ORDER BY number LIMIT 1
-                """
-            ).bind(1, receipt).bind(2, line.place)
-            let known: (number: Int64, events: Int, bytes: Int)?
-            do {
-                defer { find.reset() }
-                known = try find.step() ? (find.int(0), Int(find.int(1)), Int(find.int(2))) : nil
+            var receipts: [Int64] = []
+            var changes: [LedgerChange] = []
+            for id in ids {
+                let outcome = try withdraw(id, purposes: purposes, origin: origin)
+                changes += outcome.changes
+                if outcome.holds { receipts.append(try beginReceipt(of: id, purposes: purposes, origin: origin)) }
             }
-            guard let known else { return try add(line, to: receipt) }
-            let (events, bytes) = (max(known.events, line.events), max(known.bytes, line.bytes))
-            if (events, bytes) == (known.events, known.bytes) { return }
-            try database.statement("UPDATE receipt_lines SET at = ?3, events = ?4, bytes = ?5 WHERE receipt = ?1 AND number = ?2")
-                .bind(1, receipt).bind(2, known.number).bind(3, line.at).bind(4, events).bind(5, bytes).run()
+            return (receipts, changes)
         }
     }
 }

@@ -22,6 +22,8 @@ public final class LedgerFile: @unchecked Sendable {
         public var clock = Clock.system
         /// The name of another SQLite file system, for tests. It is nil for the default one.
         public var vfs: String?
+        /// Encrypts evidence. It is nil if none is kept.
+        public var evidence: EvidenceCipher?
         /// Receives warnings for the operator.
         public var warn: @Sendable (String) -> Void = { _ in }
 
@@ -39,6 +41,12 @@ public final class LedgerFile: @unchecked Sendable {
     /// It is nil if the file was opened read-only, because another process may use it. Then nothing is written.
     private let file: ProvenFile?
     private let rows: RowGuard
+    /// The withdrawals in a file of their own. It is nil if the ledger was opened read-only.
+    let withdrawals: WithdrawalLog?
+    /// Withdrawals of the current write, which go to that file before the commit.
+    var pending: [WithdrawalLog.Entry] = []
+    /// SQLite's number of the commits of other connections.
+    private var others: Int64 = 0
     var names = LedgerNames()
     /// The latest time that was ever written.
     private var lastReceived: Int64 = 0
@@ -64,9 +72,17 @@ public final class LedgerFile: @unchecked Sendable {
         self.rows = rows
         database = file.database
         do throws(StorageFault) {
+            withdrawals = try WithdrawalLog(WithdrawalLog.path(beside: path), keys: options.keys, warn: options.warn)
+        } catch {
+            database.closeKeepingLog()
+            throw error
+        }
+        do throws(StorageFault) {
             try LedgerFile.advised { () throws(StorageFault) in
                 try rows.install()
+                try noteOthers()
                 try recognize()
+                try reconcile()
             }
         } catch {
             database.closeKeepingLog()
@@ -79,32 +95,13 @@ public final class LedgerFile: @unchecked Sendable {
         self.path = path
         self.options = options
         file = nil
+        withdrawals = nil
         levels = options.levels
-        let database: Database? = try LedgerFile.advised { () throws(StorageFault) in
-            switch try FileSight.look(at: path, as: LedgerSchema.format, vfs: options.vfs).state {
-            case .absent:
-                try LedgerFile.checkAbsence(path)
-                return nil
-            case .damaged(let damage): throw StorageFault(.damaged, damage.words)
-            case .old(let database, _):
-                database.closeKeepingLog()
-                throw StorageFault(.failed, "\(path): has an older format; the next router or command that writes to it upgrades it")
-            case .whole(let database, _): return database
-            }
-        }
-        guard let database else { return nil }
-        self.database = database
+        let looked = try LedgerFile.advised { () throws(StorageFault) in try LedgerFile.look(path, options) }
+        guard let looked else { return nil }
+        (database, rows) = looked
         do throws(StorageFault) {
-            rows = try LedgerFile.advised { () throws(StorageFault) in
-                try database.run("PRAGMA query_only = ON")
-                let rows = try RowGuard(database, application: LedgerSchema.format.application, LedgerSchema.guarded)
-                try rows.verify()
-                return rows
-            }
-            try LedgerFile.advised { () throws(StorageFault) in
-                try readTime()
-                try LedgerFile.checkMark(database, options)
-            }
+            try LedgerFile.advised { () throws(StorageFault) in try readTime() }
         } catch {
             database.closeKeepingLog()
             throw error
@@ -112,90 +109,6 @@ public final class LedgerFile: @unchecked Sendable {
     }
 
     // MARK: - Opening
-
-    private static func open(_ path: String, makes: Bool, options: Options) throws(StorageFault) -> (ProvenFile, RowGuard)? {
-        var proven = ProvenFile.Options()
-        proven.isSynced = true
-        proven.vfs = options.vfs
-        proven.warn = options.warn
-        // The proof is read again in each transaction: after a commit that failed, it is unknown whether the commit was done.
-        proven.isShared = true
-        var rows: RowGuard?
-        var isUpgraded = false
-        func open() throws(StorageFault) -> ProvenFile.Opening {
-            try ProvenFile.open(path, as: LedgerSchema.format, proven) { (database) throws(StorageFault) in
-                let isOld = try database.number("PRAGMA user_version") ?? 0 < LedgerSchema.format.provenSince ?? 0
-                let guarding = try RowGuard(database, application: LedgerSchema.format.application, LedgerSchema.guarded)
-                if !isOld { try guarding.verify() }
-                try checkMark(database, options)
-                for key in options.keys.all { _ = try isKnown(key, database) }
-                rows = guarding
-            } upgrade: { (file, _) throws(StorageFault) in
-                try LedgerSchema.upgrade(file.database)
-                rows?.begin()
-                try rows?.fill()
-                rows?.settle(into: &file.proof)
-                isUpgraded = true
-            }
-        }
-        switch try open() {
-        case .damaged(let damage): throw StorageFault(.damaged, damage.words)
-        case .open(let file):
-            if isUpgraded { options.warn("\(path): its rows get checksums; their content is trusted without a check") }
-            return rows.map { (file, $0) }
-        case .absent: break
-        }
-        try checkAbsence(path)
-        guard makes else { return nil }
-        try make(path, proven)
-        guard case .open(let file) = try open() else { throw StorageFault(.failed, "\(path): cannot be made") }
-        return rows.map { (file, $0) }
-    }
-
-    /// An existing file without tables is damaged, because a new file gets its name only after its tables are made.
-    private static func checkAbsence(_ path: String) throws(StorageFault) {
-        if access(path, F_OK) == 0 { throw StorageFault(.damaged, "\(path): is empty") }
-        guard access(path + "-wal", F_OK) != 0 else { throw StorageFault(.damaged, "\(path): is not there, but its log is") }
-    }
-
-    /// Creates the file under another name and renames it. The file then exists either complete or not at all, so an empty file is always a
-    /// damaged one.
-    private static func make(_ path: String, _ options: ProvenFile.Options) throws(StorageFault) {
-        let draft = path + ".new"
-        for companion in ["", "-wal", "-shm"] { unlink(draft + companion) }
-        let file = try ProvenFile(making: draft, as: LedgerSchema.format, options)
-        do throws(StorageFault) {
-            try file.database.run("PRAGMA wal_checkpoint(TRUNCATE)")
-        } catch {
-            file.close()
-            throw error
-        }
-        file.close()
-        // The witness is made when the file is first opened under its final name.
-        unlink(Witness.path(beside: draft))
-        let folder = Descriptor(owning: Glibc.open(parent(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC))
-        guard rename(draft, path) == 0, fsync(folder.number) == 0 else {
-            throw StorageFault(.failed, "\(path): cannot be made: \(SystemFault())")
-        }
-    }
-
-    private static func parent(of path: String) -> String {
-        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-        return slash == path.utf8.startIndex ? "/" : String(path[..<slash])
-    }
-
-    /// Adds the remedy to the text of a fault that only a person can mend.
-    static func advised<R>(_ body: () throws(StorageFault) -> R) throws(StorageFault) -> R {
-        do throws(StorageFault) {
-            return try body()
-        } catch {
-            guard error.kind == .damaged else { throw error }
-            throw StorageFault(
-                .damaged,
-                "\(error); events that need consent are denied: put back a copy in place of it and its -wal and .witness, or move the three away "
-                    + "to start without any recorded consent")
-        }
-    }
 
     /// Records the keys that the file is written under, if it does not know them yet.
     private func recognize() throws(StorageFault) {
@@ -214,23 +127,6 @@ public final class LedgerFile: @unchecked Sendable {
         }
     }
 
-    /// Returns true if the file has a mark. Throws if the mark was made with another subject key.
-    @discardableResult
-    private static func checkMark(_ database: Database, _ options: Options) throws(StorageFault) -> Bool {
-        let known = try database.statement("SELECT value FROM about WHERE name = 'mark'")
-        let isMarked = try known.step()
-        let isSame = isMarked && ShortHash(known.bytes(0)) == mark(options)
-        known.reset()
-        // With another key every subject has another short hash, and no record is found.
-        guard isSame || !isMarked else {
-            throw StorageFault(
-                .foreign,
-                "\(database.path): was written under another subject.key than the one beside it; put the old key back, or import a list with "
-                    + "raw ids")
-        }
-        return isMarked
-    }
-
     func readTime() throws(StorageFault) {
         lastReceived = try database.number("SELECT value FROM about WHERE name = 'received' AND \(LedgerSchema.aboutIsWhole)") ?? 0
     }
@@ -238,20 +134,7 @@ public final class LedgerFile: @unchecked Sendable {
     /// The short hash of a fixed text. It identifies the subject key.
     var mark: ShortHash { LedgerFile.mark(options) }
 
-    private static func mark(_ options: Options) -> ShortHash { options.short([0] + Array("switchyard ledger".utf8)) }
-
-    private static func isKnown(_ key: LedgerKeys.Key, _ database: Database) throws(StorageFault) -> Bool {
-        let find = try database.statement("SELECT mark FROM keys WHERE name = ?1").bind(1, key.name)
-        defer { find.reset() }
-        guard try find.step(), !find.isNull(0) else { return false }
-        guard find.bytes(0).elementsEqual(key.mark) else {
-            throw StorageFault(
-                .foreign,
-                "\(database.path): was written under another key '\(printable(key.name))'; give a new key a new name, and keep the old one as previous"
-            )
-        }
-        return true
-    }
+    static func mark(_ options: Options) -> ShortHash { options.short([0] + Array("switchyard ledger".utf8)) }
 
     private func markKey(_ key: LedgerKeys.Key) throws(StorageFault) {
         let update = try database.statement("UPDATE keys SET mark = ?2 WHERE number = ?1").bind(1, try names.key(key.name, in: database))
@@ -275,6 +158,7 @@ public final class LedgerFile: @unchecked Sendable {
         }
         isWriting = true
         assert(broken == nil, "the fault of an earlier write is left")
+        pending = []
         now = max(options.clock.wall(), lastReceived)
         defer {
             isWriting = false
@@ -283,6 +167,7 @@ public final class LedgerFile: @unchecked Sendable {
         do throws(StorageFault) {
             let result = try LedgerFile.advised { () throws(StorageFault) in
                 guard let file else { throw StorageFault(.failed, "\(path): was opened read-only") }
+                try checkOthers()
                 rows.begin()
                 return try file.transaction { () throws(StorageFault) in
                     let result = try body()
@@ -291,6 +176,8 @@ public final class LedgerFile: @unchecked Sendable {
                         "INSERT INTO about (name, value) VALUES ('received', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
                     ).bind(1, now).run()
                     rows.settle(into: &file.proof)
+                    // If the commit fails, the withdrawal holds from the next opening on.
+                    try withdrawals?.append(pending)
                     return result
                 }
             }
@@ -307,6 +194,26 @@ public final class LedgerFile: @unchecked Sendable {
     public func advance() {
         precondition(isWriting, "time moves forward only during a write")
         now += 1
+    }
+
+    // MARK: - Changes by others
+
+    private func noteOthers() throws(StorageFault) { others = try database.number("PRAGMA data_version") ?? 0 }
+
+    /// Verifies the whole file if another connection has changed it since the last call. Nothing but this ledger may write to it.
+    func checkOthers() throws(StorageFault) {
+        let before = others
+        try noteOthers()
+        guard others != before else { return }
+        do throws(StorageFault) {
+            _ = try LedgerSeal.key(of: database, options)
+            try rows.verify()
+            try LedgerFile.checkHistory(database)
+        } catch {
+            // The next call must find the same.
+            others = before
+            throw error
+        }
     }
 
     // MARK: - Time
@@ -330,6 +237,7 @@ public final class LedgerFile: @unchecked Sendable {
             }
             now = time
         }
+        try withdrawals?.limit(to: time)
     }
 
     /// Deletes decisions that were written before `time` and no longer hold, and receipts of withdrawals that finished before it. Nothing
@@ -339,6 +247,8 @@ public final class LedgerFile: @unchecked Sendable {
             // Several decisions of the same moment may make up what holds.
             let held = "(SELECT decided FROM subjects WHERE number = history.subject)"
             for sql in [
+                "DELETE FROM evidence WHERE EXISTS (SELECT 1 FROM history WHERE subject = evidence.subject AND number = evidence.number "
+                    + "AND received < ?1 AND decided < \(held))",
                 "DELETE FROM history WHERE received < ?1 AND decided < \(held)",
                 "DELETE FROM receipt_lines WHERE receipt IN (SELECT number FROM receipts WHERE finished < ?1)",
                 "DELETE FROM receipts WHERE finished < ?1",

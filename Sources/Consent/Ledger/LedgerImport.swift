@@ -40,6 +40,8 @@ public final class LedgerImport {
     private let options: Options
     private let bad: (Int, String) -> Void
     private let changed: ([LedgerChange]) -> Void
+    /// Gets the receipts of withdrawals after the transaction that recorded them.
+    private let withdrew: ([Int64]) -> Void
     private let mark: String
     public private(set) var counts = Counts()
     private var waiting: [(number: Int, line: LedgerLine)] = []
@@ -53,16 +55,17 @@ public final class LedgerImport {
     /// True if the header is invalid. Then no line can be read.
     private var isHeaderBad = false
 
-    /// Makes an import. It calls `bad` with the number of each invalid line and the reason. It calls `changed` after each transaction with
-    /// the changes.
+    /// Makes an import. It calls `bad` with the number of each invalid line and the reason. After each transaction it calls `changed` with
+    /// the changes, and then `withdrew` with the receipts of its withdrawals.
     public init(
         into ledger: LedgerFile, _ options: Options = Options(), bad: @escaping (Int, String) -> Void,
-        changed: @escaping ([LedgerChange]) -> Void = { _ in }
+        changed: @escaping ([LedgerChange]) -> Void = { _ in }, withdrew: @escaping ([Int64]) -> Void = { _ in }
     ) {
         self.ledger = ledger
         self.options = options
         self.bad = bad
         self.changed = changed
+        self.withdrew = withdrew
         mark = ledger.mark.withBytes { hex($0) }
         // A large cache keeps pages that are written repeatedly. The import also works if this fails, but it is slower.
         try? ledger.database.run("PRAGMA cache_size = \(-LedgerImport.cache)")
@@ -159,10 +162,13 @@ public final class LedgerImport {
         var done = Counts()
         var changes: [LedgerChange] = []
         var refused: [(Int, String)] = []
+        var receipts: [Int64] = []
         var draft = persons
         try ledger.write { () throws(StorageFault) in
             for (number, line) in waiting.prefix(count) {
-                if let words = try write(line, persons: &draft, done: &done, changes: &changes) { refused.append((number, words)) }
+                if let words = try write(line, persons: &draft, done: &done, changes: &changes, receipts: &receipts) {
+                    refused.append((number, words))
+                }
             }
         }
         persons = draft
@@ -173,15 +179,23 @@ public final class LedgerImport {
         assert(counts.bad + waiting.count <= counts.lines, "a line was refused twice")
         for (number, words) in refused { bad(number, words) }
         if !changes.isEmpty { changed(changes) }
+        if !receipts.isEmpty { withdrew(receipts) }
     }
 
     /// Writes a line. Returns the reason why the line is refused, or nil if it was written.
     private func write(
-        _ line: LedgerLine, persons: inout [String: LedgerID], done: inout Counts, changes: inout [LedgerChange]
+        _ line: LedgerLine, persons: inout [String: LedgerID], done: inout Counts, changes: inout [LedgerChange],
+        receipts: inout [Int64]
     ) throws(StorageFault) -> String? {
         if case .hashed(let id) = line.id, let words = try ledger.conflict(id) { return words }
         if let terms = line.terms {
-            let outcome = try ledger.set(line.id, terms, decided: line.decided, origin: line.origin ?? options.origin)
+            let origin = line.origin ?? options.origin
+            let known = terms.isWithdrawn ? try ledger.lastDecision(of: line.id)?.terms : nil
+            let outcome = try ledger.set(line.id, terms, decided: line.decided, origin: origin)
+            // A withdrawal destroys what waits. One that was on record already has a receipt.
+            if outcome.holds, terms.isWithdrawn, known != .withdrawn {
+                receipts.append(try ledger.beginReceipt(of: line.id, origin: origin))
+            }
             if outcome.holds { done.taken += 1 } else { done.late += 1 }
             changes += outcome.changes
         }

@@ -1,6 +1,7 @@
 // Identifies subjects by keyed hashes. Without the key, no id can be computed from a hash. Raw ids go no further than this module.
 
 internal import CCrypto
+internal import Events
 
 /// The 128-bit hash that identifies a subject in the table in memory and in the spools.
 public struct ShortHash: Hashable, Sendable, BitwiseCopyable {
@@ -66,6 +67,14 @@ public struct LedgerKeys: Sendable {
             assert(secret.count <= Int(Int32.max), "the size of a key does not fit into its parameter")
             crypto_hmac_sha256(secret, Int32(secret.count), text, text.count, &digest)
             return digest
+        }
+
+        /// The key of the checksums of rows.
+        var rows: SipKey { SipKey(Array(hmac([0] + Array("switchyard ledger rows".utf8)).prefix(16))) }
+
+        /// Returns a tag that only a holder of the key can make. `use` keeps the tags of different uses apart.
+        func tag(_ text: String, for use: StaticString) -> [UInt8] {
+            hmac([0] + Array("switchyard ledger \(use)".utf8) + [0] + Array(text.utf8))
         }
 
         /// A value that differs between keys of the same name.

@@ -6,7 +6,9 @@ internal import Platform
 
 enum LedgerSchema {
     /// The application id is "SWYL".
-    static let format = FileFormat(application: 0x5357_594c, version: 2, tables: tables, provenSince: 2)
+    static let format = FileFormat(application: 0x5357_594c, version: 3, tables: tables + seal, provenSince: 2)
+    /// The first version whose checksums are made under a key of the ledger.
+    static let sealedSince: Int64 = 3
 
     /// Each row has a checksum, and the file has the sum of all checksums. The order of the tables must not change, because the file's
     /// counts depend on it.
@@ -30,6 +32,7 @@ enum LedgerSchema {
                 .init("receipts_unfinished", ["number"], where: "finished IS NULL"), .init("receipts_by_hmac", ["hmac"]),
             ]),
         GuardedTable("receipt_lines", key: ["receipt", "number"], ["place", "at", "events", "bytes", "in_hands"]),
+        GuardedTable("evidence", key: ["subject", "number"], ["sealed"]),
     ]
 
     /// Conditions for statements that read these tables. They make a damaged row a fault.
@@ -41,10 +44,30 @@ enum LedgerSchema {
     static let decisionIsWhole = guarded.whole("history")
     static let receiptIsWhole = guarded.whole("receipts")
     static let lineIsWhole = guarded.whole("receipt_lines")
+    static let evidenceIsWhole = guarded.whole("evidence")
 
-    /// Upgrades a file of the format without checksums. The content of its rows is trusted without a check.
-    static func upgrade(_ database: Database) throws(StorageFault) {
-        for table in guarded { try database.run("ALTER TABLE \(table.name) ADD COLUMN checksum INTEGER") }
+    /// The tables of a file whose checksums have no key.
+    static let unsealed = Array(guarded.prefix { $0.name.description != "evidence" })
+
+    /// Adds the tables that version 3 has more than version 2.
+    static func addSeal(_ database: Database) throws(StorageFault) { try database.run(seal) }
+
+    private static let seal = """
+        CREATE TABLE seal (  -- one row: shows that a holder of the ledger's key wrote the table proof
+          id INTEGER PRIMARY KEY,
+          tag BLOB NOT NULL  -- the HMAC-SHA-256 of the values of proof
+        );
+        CREATE TABLE evidence (  -- what came with a decision: its address, its user agent and the text that was shown
+          subject INTEGER NOT NULL, number INTEGER NOT NULL,  -- the row of history
+          sealed BLOB NOT NULL,  -- encrypted under the key of consent.evidence
+          checksum INTEGER,
+          PRIMARY KEY (subject, number)
+        ) WITHOUT ROWID;
+        """
+
+    /// Adds checksums to a file of the format without them. The content of its rows is trusted without a check.
+    static func addChecksums(_ database: Database) throws(StorageFault) {
+        for table in unsealed { try database.run("ALTER TABLE \(table.name) ADD COLUMN checksum INTEGER") }
     }
 
     private static let tables = """

@@ -30,7 +30,10 @@ public final class LedgerView: Sendable {
     /// The reason why the ledger could not be read, or nil.
     public var fault: StorageFault? { state.withLock { $0.fault } }
 
-    /// Returns the withdrawals on record at the last lookup that were not taken before.
+    /// The withdrawals on record at the last lookup that were not taken yet.
+    public var withdrawals: [RecordedWithdrawal] { state.withLock { $0.withdrawals } }
+
+    /// Takes the withdrawals on record at the last lookup that were not taken before.
     public func takeWithdrawals() -> [RecordedWithdrawal] {
         state.withLock { state in
             defer { state.withdrawals = [] }

@@ -42,6 +42,8 @@ extension LedgerFile {
     public func beginReceipt(of id: LedgerID, purposes: [String]? = nil, origin: String) throws(StorageFault) -> Int64 {
         try write { () throws(StorageFault) in
             let hashed = hashed(id)
+            // A withdrawal of everything was kept with its decision.
+            if let purposes, let row = try row(of: id), row.terms != nil { keep(row.id, purposes: purposes, decided: row.decided) }
             let shorts = try person(of: id).flatMap { $0.withBytes { Array($0) } }
             assert(!shorts.isEmpty && shorts.count % 16 == 0, "a receipt names no whole subject")
             let insert = try database.statement(

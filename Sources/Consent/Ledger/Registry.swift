@@ -81,6 +81,9 @@ public final class Registry: Sendable {
         }
     }
 
+    /// The damage that was found while the ledger is in use. It is nil if there is none.
+    public var damage: StorageFault? { watching.withLock { $0.damage } }
+
     /// The number of ids that were untied. If it has risen, ties that were known before may be gone.
     public var unties: Int { untieCount.withLock { $0 } }
 

@@ -1,5 +1,5 @@
 // Reads the string of IAB Tech Lab's Global Privacy Platform, version 1: a header that lists sections, and the sections. It gives the
-// opt-outs of all United States sections, and the European section as a TC string.
+// opt-outs of all United States sections, the European section as a TC string, and the Canadian section.
 // A string with an invalid header or an invalid known section is refused; unknown sections are skipped. Nothing is allocated, and the text
 // must live as long as the value.
 
@@ -21,6 +21,11 @@ public struct GPPString: BitwiseCopyable {
     public private(set) var isGlobalControl = false
     /// The section of TCF. It is nil if there is none.
     public private(set) var tcf: TCString?
+    /// The section of TCF Canada. It is nil if there is none, or if it is broken.
+    public private(set) var canada: CanadaString?
+    /// True if the section of TCF Canada is broken. Examples of IAB Tech Lab have a European string there, so only those who need the
+    /// section refuse the string.
+    public private(set) var hasBrokenCanada = false
 
     /// Returns nil if the string is broken.
     public init?(_ text: UnsafeBufferPointer<UInt8>) {
@@ -53,6 +58,9 @@ public struct GPPString: BitwiseCopyable {
         case 2:
             tcf = TCString(text)
             return tcf != nil
+        case 5:
+            canada = CanadaString(text)
+            hasBrokenCanada = canada == nil
         case 6:
             guard let optOut = GPPString.hasSaleOptOut(text) else { return false }
             if optOut { optOuts.insert(.sale) }
@@ -75,12 +83,12 @@ public struct GPPString: BitwiseCopyable {
 }
 
 extension Bits {
-    /// Reads a number in Fibonacci coding, which ends in two ones. Returns nil if it does not end, or is larger than any section's number.
+    /// Reads a number in Fibonacci coding, which ends in two ones. Returns nil if it does not end, or is larger than any number of a section or a vendor.
     mutating func takeFibonacci() -> Int? {
         var value = 0
         var (weight, next) = (1, 2)
         var last = false
-        while weight < 1 << 16, !isOverrun {
+        while weight < 1 << 17, !isOverrun {
             let flag = takeFlag()
             if flag, last { return value }
             if flag { value += weight }

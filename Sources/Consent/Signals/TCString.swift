@@ -9,6 +9,8 @@ public struct TCString: BitwiseCopyable {
         public init(rawValue: UInt8) { self.rawValue = rawValue }
         public static let consent = Bases(rawValue: 1)
         public static let legitimateInterest = Bases(rawValue: 2)
+        /// Implied consent, which only TCF Canada has.
+        public static let impliedConsent = Bases(rawValue: 4)
     }
 
     /// The numbers of purposes and vendors that a string can contain.
@@ -61,7 +63,7 @@ public struct TCString: BitwiseCopyable {
     /// publisher left to the vendor.
     public func allows(_ purpose: Int, vendor: Int? = nil, by bases: Bases) -> Bool {
         guard TCString.purposes.contains(purpose) else { return false }
-        var left = bases
+        var left = bases.intersection([.consent, .legitimateInterest])
         if !TCString.contains(consents, purpose, of: 24) { left.remove(.consent) }
         if !hasInterest(purpose) { left.remove(.legitimateInterest) }
         guard let vendor, !left.isEmpty else { return !left.isEmpty }
@@ -95,20 +97,24 @@ struct Restrictions: BitwiseCopyable {
     private let entries: Bits
     private let count: Int
 
-    init?(_ bits: inout Bits) {
+    private let coding: RangeCoding
+
+    init?(_ bits: inout Bits, ranges coding: RangeCoding = .fixed) {
+        self.coding = coding
         count = bits.take(12)
         entries = bits
         for _ in 0..<count {
-            guard let entry = Entry(&bits), TCString.purposes.contains(entry.purpose), entry.kind < 3 else { return nil }
+            guard let entry = Entry(&bits, coding), TCString.purposes.contains(entry.purpose), entry.kind < 3 else { return nil }
         }
     }
 
     func narrow(_ bases: inout TCString.Bases, purpose: Int, vendor: Int) {
         var bits = entries
         for _ in 0..<count {
-            guard let entry = Entry(&bits), entry.purpose == purpose, entry.vendors.contains(vendor) else { continue }
+            guard let entry = Entry(&bits, coding), entry.purpose == purpose, entry.vendors.contains(vendor) else { continue }
             switch entry.kind {
-            case 1: bases.remove(.legitimateInterest)
+            // Implied consent has the place in Canada's strings that legitimate interest has in Europe's.
+            case 1: bases.subtract([.legitimateInterest, .impliedConsent])
             case 2: bases.remove(.consent)
             default: bases = []
             }
@@ -121,21 +127,21 @@ struct Restrictions: BitwiseCopyable {
         let kind: Int
         let vendors: VendorRanges
 
-        init?(_ bits: inout Bits) {
+        init?(_ bits: inout Bits, _ coding: RangeCoding) {
             purpose = bits.take(6)
             kind = bits.take(2)
-            guard let vendors = VendorRanges(&bits, upTo: TCString.vendors.upperBound) else { return nil }
+            guard let vendors = VendorRanges(&bits, upTo: TCString.vendors.upperBound, coding: coding) else { return nil }
             self.vendors = vendors
         }
     }
 }
 
 /// The segments after the core. Each kind occurs at most once, in any order.
-private struct Segments {
+struct Segments {
     private(set) var disclosed: VendorSet?
 
     /// Returns nil if a segment is broken or of an unknown kind.
-    init?(_ segments: inout Parts) {
+    init?(_ segments: inout Parts, ranges coding: RangeCoding = .fixed) {
         var seen = 0
         while let segment = segments.next() {
             guard var bits = Bits(segment) else { return nil }
@@ -145,7 +151,7 @@ private struct Segments {
             switch kind {
             // The vendors that were shown (1), and those allowed out of band (2), which ended with 2.2.
             case 1, 2:
-                guard let vendors = VendorSet(&bits) else { return nil }
+                guard let vendors = VendorSet(&bits, ranges: coding) else { return nil }
                 if kind == 1 { disclosed = vendors }
             // The publisher's consents and interests for TCF's purposes, then as many of each as the publisher has custom purposes.
             case 3:

@@ -1,16 +1,21 @@
 // Reads the sections of a GPP string for the United States: the national section and those of the states. Each is a row of two-bit fields:
-// notices, then opt-outs, then kinds of sensitive data, then others. The sections differ in the number of fields.
+// notices, then opt-outs, then kinds of sensitive data, then others. The sections differ in the number of fields. Those of Maryland,
+// Indiana, Kentucky and Rhode Island begin with the fields about the agreement between companies, and have the kinds of sensitive data in
+// a segment of their own, or none. The layouts are those that IAB's encoders write.
 
 /// The number of fields of each sort in a section's core.
 struct USLayout: BitwiseCopyable {
     /// The newest known version of the section.
     var version = 1
+    /// The fields before the opt-outs: notices, and in the newest sections the agreement between companies.
     var notices = 3
     var hasSharing = false
     var hasTargeted = true
     var sensitive = 8
     /// The fields after sensitive data: known children, further consents, and three about the agreement between companies.
     var others = 5
+    /// The kinds of sensitive data in a segment of their own, behind the core.
+    var sensitiveSegment = 0
 
     /// Returns nil if the id is not a known section of the United States.
     init?(section id: Int) {
@@ -37,13 +42,22 @@ struct USLayout: BitwiseCopyable {
         case 17: (sensitive, others) = (9, 9)
         // New Jersey.
         case 21: (sensitive, others) = (10, 9)
+        // Maryland.
+        case 24: (notices, sensitive, others) = (5, 0, 1)
+        // Indiana, Kentucky and Rhode Island.
+        case 25, 26, 27: (notices, sensitive, others, sensitiveSegment) = (5, 0, 2, 8)
         default: return nil
         }
     }
 
-    mutating func choose(version chosen: Int) {
-        if version == 2, chosen == 2 { (sensitive, others) = (16, 7) }
+    /// Chooses between the layouts of the national section. IAB's encoders wrote version 1 with 12 kinds of sensitive data (60 bits), then,
+    /// without a new version, with 16 of them (70 bits), and now again with 12. A core that has space for 16 is read with 16.
+    mutating func choose(version chosen: Int, bits: Int) {
+        guard version == 2, chosen == 2 || bits >= USLayout.longCore else { return }
+        (sensitive, others) = (16, 7)
     }
+
+    private static let longCore = 70
 }
 
 struct USSection {
@@ -57,7 +71,7 @@ struct USSection {
         var layout = known
         let version = bits.take(6)
         guard (1...layout.version).contains(version) else { return nil }
-        layout.choose(version: version)
+        layout.choose(version: version, bits: bits.count)
 
         bits.skip(2 * layout.notices)
         guard takeChoice(&bits, .sale), !layout.hasSharing || takeChoice(&bits, .sharing),
@@ -65,7 +79,7 @@ struct USSection {
         else { return nil }
         for _ in 0..<layout.sensitive where !takeChoice(&bits, .sensitiveData) { return nil }
         bits.skip(2 * layout.others)
-        guard !bits.isOverrun, takeControl(&segments) else { return nil }
+        guard !bits.isOverrun, layout.sensitiveSegment == 0 ? takeControl(&segments) : takeSensitive(&segments, layout) else { return nil }
     }
 
     /// Reads a choice: 0 not applicable, 1 opted out or not consented, 2 the opposite. Returns false for 3, which is invalid.
@@ -73,6 +87,14 @@ struct USSection {
         let choice = bits.take(2)
         if choice == 1 { optOuts.insert(about) }
         return choice < 3
+    }
+
+    /// Reads the optional second segment of a section that has the kinds of sensitive data there.
+    private mutating func takeSensitive(_ segments: inout Parts, _ layout: USLayout) -> Bool {
+        guard let segment = segments.next() else { return true }
+        guard var bits = Bits(segment) else { return false }
+        for _ in 0..<layout.sensitiveSegment where !takeChoice(&bits, .sensitiveData) { return false }
+        return !bits.isOverrun && segments.next() == nil
     }
 
     /// Reads the optional second segment, which holds Global Privacy Control.

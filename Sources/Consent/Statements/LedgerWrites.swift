@@ -82,7 +82,7 @@ struct LedgerWrites {
     private mutating func withdraw(_ action: ConsentAction, _ file: LedgerFile) throws(StorageFault) {
         for id in action.ids.map(LedgerID.raw) {
             let decided = action.decided(after: try file.lastDecision(of: id)?.decided)
-            changes += try file.withdraw(id, decided: decided, origin: source.origin).changes
+            changes += try file.withdraw(id, decided: decided, origin: source.origin, evidence: action.evidence).changes
             try begin(of: id, nil, file)
         }
         counts.taken += 1
@@ -97,7 +97,7 @@ struct LedgerWrites {
     private mutating func set(_ action: ConsentAction, terms: ConsentTerms, file: LedgerFile) throws(StorageFault) {
         for id in action.ids.map(LedgerID.raw) {
             let decided = action.decided(after: try file.lastDecision(of: id)?.decided)
-            changes += try file.set(id, terms, decided: decided, origin: source.origin).changes
+            changes += try file.set(id, terms, decided: decided, origin: source.origin, evidence: action.evidence).changes
         }
         counts.taken += 1
     }
@@ -128,14 +128,15 @@ struct LedgerWrites {
             if known.isEmpty { unknown.append(id) }
             for (id, terms, decided) in known {
                 guard let lowered = body(terms), lowered != terms else { continue }
-                changes += try file.set(id, lowered, decided: action.time.map { max($0, decided) }, origin: source.origin).changes
+                let time = action.time.map { max($0, decided) }
+                changes += try file.set(id, lowered, decided: time, origin: source.origin, evidence: action.evidence).changes
             }
             if let purposes, !known.isEmpty { try begin(of: id, purposes, file) }
         }
         if source.vocabulary.assumes || unknown.count == action.ids.count {
             for id in unknown {
                 guard let lowered = body(nil) else { continue }
-                changes += try file.set(id, lowered, decided: action.time, origin: source.origin).changes
+                changes += try file.set(id, lowered, decided: action.time, origin: source.origin, evidence: action.evidence).changes
                 if let purposes { try begin(of: id, purposes, file) }
             }
         }

@@ -44,6 +44,17 @@ public struct WithdrawalSteps: Sendable {
         }
     }
 
+    /// Records the withdrawals of many ids in one transaction, with the same promise. Returns the receipts of those that hold.
+    public func record(all ids: [LedgerID], purposes: [String]?, origin: String) throws(StorageFault) -> [Int64] {
+        try registry.use { (file) throws(StorageFault) in
+            let (receipts, changes) = try file.withdraw(all: ids, purposes: purposes, origin: origin)
+            for number in receipts {
+                if let written = try file.receipts(after: number - 1, most: 1).first { check.ban(written) }
+            }
+            return (receipts, changes)
+        }
+    }
+
     /// From now on, refuses the events that these receipts are about.
     func ban(_ receipts: [Int64]) throws(StorageFault) {
         try registry.use { (file) throws(StorageFault) in

@@ -98,6 +98,15 @@ public final class Withdrawals: Sendable {
         return (holds, receipt)
     }
 
+    /// Withdraws for many ids in one transaction. Returns the numbers of the receipts of those that hold.
+    public func withdraw(all ids: [LedgerID], purposes: [String]?, origin: String) throws(StorageFault) -> [Int64] {
+        heldStore?.beginWithdrawal()
+        defer { heldStore?.endWithdrawal() }
+        let receipts = try steps.record(all: ids, purposes: purposes, origin: origin)
+        begin(receipts)
+        return receipts
+    }
+
     /// Begins the destruction for withdrawals that came in the stream and are in the ledger.
     public func adopt(_ receipts: [Int64]) {
         if receipts.isEmpty { return }

@@ -17,7 +17,7 @@ extension Lane {
                         self?.mayBegin(token, events) ?? false
                     } _: { [weak self] outcome in
                         guard let self else { return }
-                        carryOut(perform(.completed(token, outcome)))
+                        carryOut(perform(.completed(token, AnswerMask.masked(outcome, of: batch))))
                     }
                 }
             case .bury(let effects): carryOut(effects)

@@ -43,13 +43,20 @@ public final class Lane: Sendable {
     let news: @Sendable (Lane, News) -> Void
     let state: Monitor<LaneState>
     let watching = Monitor(Watching())
-    /// The number of threads that wait until a parcel fits.
-    private let waiting = Monitor(0)
+    /// The threads that wait until a parcel fits.
+    private let waiting = Monitor(Waiting())
     /// The second check of waiting events. It is nil if no ledger is kept.
     let check: SecondCheck?
     /// The heartbeats of the lane's own thread and of the thread that has the store.
     let heartbeat: Watchdog.Heartbeat
     let diskHeartbeat: Watchdog.Heartbeat
+
+    private struct Waiting {
+        var threads = 0
+        /// True if a block was refused for lack of room, and there has been no room since. Then further blocks are refused at once: a wait
+        /// would only delay the blocks behind them.
+        var isRefusing = false
+    }
 
     /// The state of the thread that watches deadlines.
     struct Watching {
@@ -111,10 +118,12 @@ public final class Lane: Sendable {
     /// Takes the parcel's events, if there are any, and leaves it empty. Returns false and takes nothing if the lane is full and the source
     /// must wait. A busy source calls this for every block, so that no batch gets too old while the lane's thread sleeps. The receipt
     /// already counts this lane. It is settled when every event is safe as the plan promises.
-    public func take(_ parcel: inout Parcel, _ receipt: Receipt? = nil) -> Bool {
+    public func take(_ parcel: inout Parcel, _ receipt: Receipt? = nil) -> Bool { take(&parcel, receipt, evenIfFull: false) }
+
+    private func take(_ parcel: inout Parcel, _ receipt: Receipt?, evenIfFull: Bool) -> Bool {
         let now = clock.now()
         let (effects, needsAttention): ([LaneState.Effect]?, Bool) = state.withLock { state in
-            if !parcel.isEmpty, state.mustWait(for: parcel.byteCount) { return (nil, true) }
+            if !parcel.isEmpty, !evenIfFull, state.mustWait(for: parcel.byteCount) { return (nil, true) }
             let effects = parcel.isEmpty ? [] : state.take(&parcel, receipt, at: now)
             state.carryingOut += effects.isEmpty ? 0 : 1
             return (effects, state.needsAttention(at: now))
@@ -126,16 +135,54 @@ public final class Lane: Sendable {
 
     /// Takes the parcel's events as soon as they fit.
     public func waitAndTake(_ parcel: inout Parcel, _ receipt: Receipt? = nil) {
-        waiting.withLock { $0 += 1 }
-        defer { waiting.withLock { $0 -= 1 } }
+        waiting.withLock { $0.threads += 1 }
+        defer { waiting.withLock { $0.threads -= 1 } }
         while !take(&parcel, receipt) {
             let bytes = parcel.byteCount
             state.wait(while: { $0.mustWait(for: bytes) })
         }
     }
 
-    /// True if a thread waits until its parcel fits.
-    public var isFull: Bool { waiting.withLock { $0 > 0 } }
+    /// Takes the parcel's events into the room for which the caller has waited. Since then, released events may have come in from the thread
+    /// of held events. Then the queue exceeds its limit by these.
+    public func takeIntoRoom(_ parcel: inout Parcel, _ receipt: Receipt? = nil) {
+        let isTaken = take(&parcel, receipt, evenIfFull: true)
+        assert(isTaken, "a lane refused events for which it had room")
+    }
+
+    /// Returns true if so many bytes of events fit, and can be acknowledged as the plan promises.
+    public func hasRoom(for bytes: Int) -> Bool {
+        guard state.withLock({ $0.canPromise(bytes) }) else { return false }
+        waiting.withLock { $0.isRefusing = false }
+        return true
+    }
+
+    /// Waits until so many bytes fit. Returns false if they do not fit at the deadline, or if an earlier call has returned false and there
+    /// has been no room since.
+    public func waitForRoom(for bytes: Int, until deadline: Instant) -> Bool {
+        let mayWait = waiting.withLock { waiting in
+            if waiting.isRefusing { return false }
+            waiting.threads += 1
+            return true
+        }
+        guard mayWait else { return false }
+        let clock = clock
+        let hasRoom = state.waitUntilReady { state -> Readiness<Bool> in
+            if state.canPromise(bytes) { return .ready(true) }
+            return clock.now() >= deadline ? .ready(false) : .notBefore(deadline)
+        }
+        waiting.withLock { waiting in
+            waiting.threads -= 1
+            waiting.isRefusing = !hasRoom
+        }
+        return hasRoom
+    }
+
+    /// True if a thread waits until its parcel fits, or if parcels are refused because they do not fit.
+    public var isFull: Bool {
+        let (waits, refuses) = waiting.withLock { ($0.threads > 0, $0.isRefusing) }
+        return waits || refuses && !state.withLock { $0.canPromise(1) }
+    }
 
     /// Reports that input flows, or that there is none at the moment.
     public func sourceIs(busy: Bool) {

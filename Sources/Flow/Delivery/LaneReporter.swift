@@ -108,7 +108,7 @@ public struct LaneReporter: Sendable {
     }
 
     private func text(of answer: Answer) -> String {
-        answer.message.isEmpty ? "failed with code \(answer.code)" : printable(answer.message)
+        answer.message.isEmpty ? "failed with code \(answer.code)" : printable(answer.shown ?? answer.message)
     }
 
     private func brief(_ duration: Duration) -> String {

@@ -20,6 +20,9 @@ public protocol Provider: AnyObject, Sendable {
     func reopen()
     /// Registers a handler that is called when the destination is found to be gone for good while nothing is being delivered.
     func onClosed(_ handler: @escaping @Sendable (Answer) -> Void)
+    /// Asks the provider to erase subjects at its destination. It is called from a thread of its own, also during a delivery. `done` is
+    /// called once, from any thread, perhaps before this function returns.
+    func erase(_ request: ErasureRequest, _ done: @escaping @Sendable (ErasureAnswer) -> Void)
     /// Closes the provider. Nothing is called after it.
     func close()
 }

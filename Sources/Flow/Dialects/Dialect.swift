@@ -16,10 +16,13 @@ public struct RequestContext: Sendable {
     public var time: Int64
     /// The client's address for `context.ip`. It is nil unless the configuration asks for it.
     public var ip: String?
+    /// True if the head of the request says that Global Privacy Control is on (`Sec-GPC: 1`). Every event then has `context.gpc` true.
+    public var isPrivate: Bool
 
-    public init(time: Int64, ip: String? = nil) {
+    public init(time: Int64, ip: String? = nil, isPrivate: Bool = false) {
         self.time = time
         self.ip = ip
+        self.isPrivate = isPrivate
     }
 }
 

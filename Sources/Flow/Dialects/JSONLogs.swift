@@ -40,9 +40,14 @@ struct JSONLogs {
         }
         var cursor = ListCursor(list.lowerBound, limit: list.upperBound)
         while let (start, extent) = cursor.next(text, &translator.brackets) {
+            guard extent.isClosed else {
+                translation.refuse(.uncertain, at: extent.end)
+                return false
+            }
             guard use(start..<extent.end, &translator, &translation) else { return false }
         }
-        return true
+        if !cursor.isClosed { translation.refuse(.unclosed, at: cursor.at) }
+        return cursor.isClosed
     }
 
     private func resourceLogs(_ range: Range<Int>, translator: inout Translator, translation: inout Translation) -> Bool {
@@ -59,8 +64,9 @@ struct JSONLogs {
                     scope, list, translator, translation in
                     each(list, translator: &translator, into: &translation) { range, translator, translation in
                         guard translation.hasRoom(translator.limits, at: range.lowerBound) else { return false }
-                        record(range, resource: resource, scope: scope, translator: &translator, translation: &translation)
-                        return true
+                        return record(
+                            range, limit: list.upperBound, resource: resource, scope: scope, translator: &translator,
+                            translation: &translation)
                     }
                 }
             }
@@ -84,7 +90,13 @@ struct JSONLogs {
             if isNull(text, member.value) { continue }
             if isKey(text, key: member.key, word: name) { description = member.value }
             if isKey(text, key: member.key, word: "schemaUrl") || isKey(text, key: member.key, word: "schema_url") { schema = member.value }
-            if isKey(text, key: member.key, word: list) || isKey(text, key: member.key, word: otherList) { logs = member.value }
+            if isKey(text, key: member.key, word: list) || isKey(text, key: member.key, word: otherList) {
+                guard logs == nil else {
+                    translation.refuse(.form("a list of logs is there twice"), at: member.key.lowerBound - 1)
+                    return false
+                }
+                logs = member.value
+            }
         }
         guard cursor.isClosed else {
             translation.refuse(.expected("a member, or the end of the object"), at: min(cursor.at, range.upperBound))
@@ -141,14 +153,16 @@ struct JSONLogs {
         return begin..<translator.common.count
     }
 
+    /// Appends the log record, or refuses it. Returns false if the body is refused from here on.
     private func record(
-        _ range: Range<Int>, resource: Range<Int>?, scope: Range<Int>?, translator: inout Translator,
+        _ range: Range<Int>, limit: Int, resource: Range<Int>?, scope: Range<Int>?, translator: inout Translator,
         translation: inout Translation
-    ) {
+    ) -> Bool {
         translator.scratch.removeAll()
         translator.parts.removeAll()
         guard let event = translator.reader.read(text, start: range.lowerBound, end: range.upperBound, into: &translator.scratch) else {
-            return translation.refuseEvent(translator.reader.reason, at: translator.reader.offset)
+            return translator.refuseElement(
+                text, start: range.lowerBound, end: range.upperBound, limit: limit, quoted: false, into: &translation)
         }
         let root = event.slots[PathTrie.root]
         do throws(FormFault) {
@@ -158,6 +172,7 @@ struct JSONLogs {
         } catch {
             translation.refuseEvent(.form(error.what), at: range.lowerBound)
         }
+        return true
     }
 }
 

@@ -42,6 +42,8 @@ struct LogWriter {
     let receivedAt: Int64
     /// The client's address. It is nil unless the configuration asks for it.
     let ip: String?
+    /// True if Global Privacy Control is on for the request.
+    let isPrivate: Bool
 
     /// Appends the event or its fault to the translation. `offset` is the place of the record in the body. `resource` and `scope` are
     /// objects in `Translator.common`.
@@ -82,6 +84,7 @@ struct LogWriter {
             JSONText.string(ip, into: &out)
             out.append(",")
         }
+        if isPrivate { out.append("\"gpc\":true,") }
         out.append("\"otlp\":{")
         // As in the JSON of protocol buffers, 64-bit integers are strings.
         if record.time != 0 { put(",\"timeUnixNano\":", "\"\(record.time)\"", into: &out) }

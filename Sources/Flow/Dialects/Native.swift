@@ -1,6 +1,6 @@
 // The router's own dialect: NDJSON, a JSON array of objects, or one object, recognized by their first bytes. Valid events stay byte for
 // byte as they were received, except that newlines between tokens become spaces. `receivedAt` and `context.ip` are added if they are
-// configured and missing. Events that need repair are repaired as in EventRepair.swift.
+// configured and missing, and `context.gpc` becomes true if the request says so. Events that need repair are repaired as in EventRepair.swift.
 
 internal import Events
 
@@ -14,7 +14,7 @@ public struct Native: Dialect {
         _ body: UnsafeRawBufferPointer, context: RequestContext, translator: inout Translator, into translation: inout Translation
     ) {
         guard let text = body.bindMemory(to: UInt8.self).baseAddress else { return }
-        let stamps = addsReceivedAt || context.ip != nil
+        let stamps = addsReceivedAt || context.ip != nil || context.isPrivate
         var stamper = Stamper(editor: stamps ? SegmentEditor(context, &translator) : nil, addsReceivedAt: addsReceivedAt)
         let start = bodyStart(text, body.count)
         guard start < body.count else { return }
@@ -85,7 +85,9 @@ public struct Native: Dialect {
         var list = ListCursor(start, limit: count)
         while let (start, extent) = list.next(text, &translator.brackets) {
             guard translation.hasRoom(translator.limits, at: start) else { return }
-            stamper.event(text, start: start, end: extent.end, translator: &translator, into: &translation)
+            guard extent.isClosed else { return translation.refuse(extent.end < count ? .uncertain : .unclosed, at: extent.end) }
+            let isTaken = stamper.take(text, start: start, end: extent.end, translator: &translator, into: &translation)
+            if !isTaken, !translator.refuseElement(text, start: start, end: extent.end, limit: count, into: &translation) { return }
         }
         let rest = skipBlanks(text, start: list.at, limit: count)
         if !list.isClosed {
@@ -101,18 +103,25 @@ private struct Stamper {
     var editor: SegmentEditor?
     let addsReceivedAt: Bool
 
+    /// Appends the event, or refuses it alone.
     mutating func event(
         _ text: Bytes, start: Int, end: Int, translator: inout Translator, into translation: inout Translation
     ) {
+        if take(text, start: start, end: end, translator: &translator, into: &translation) { return }
+        translation.refuseEvent(translator.reader.reason, at: translator.reader.offset, text: start..<end)
+    }
+
+    /// Appends the event. Returns false and appends nothing if the text is not an event.
+    mutating func take(
+        _ text: Bytes, start: Int, end: Int, translator: inout Translator, into translation: inout Translation
+    ) -> Bool {
         if editor != nil {
-            editor?.stamp(text, start: start, end: end, receivedAt: addsReceivedAt, translator: &translator, into: &translation)
-            return
+            return editor?.stamp(
+                text, start: start, end: end, receivedAt: addsReceivedAt, translator: &translator, into: &translation) ?? false
         }
         let begin = translation.lines.count
-        if translator.reader.read(text, start: start, end: end, into: &translation.lines) != nil {
-            translation.endLine(from: begin, translator.limits, at: start)
-        } else {
-            translation.refuseEvent(translator.reader.reason, at: translator.reader.offset, text: start..<end)
-        }
+        guard translator.reader.read(text, start: start, end: end, into: &translation.lines) != nil else { return false }
+        translation.endLine(from: begin, translator.limits, at: start)
+        return true
     }
 }

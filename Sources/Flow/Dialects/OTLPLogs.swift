@@ -34,7 +34,7 @@ public struct OTLPLogs: Dialect {
         _ body: UnsafeRawBufferPointer, context: RequestContext, translator: inout Translator, into translation: inout Translation
     ) {
         let text = body.bindMemory(to: UInt8.self).baseAddress
-        let writer = LogWriter(receivedAt: context.time, ip: context.ip)
+        let writer = LogWriter(receivedAt: context.time, ip: context.ip, isPrivate: context.isPrivate)
         switch (encoding, text) {
         // An empty message has no bytes.
         case (.protobuf, nil): return

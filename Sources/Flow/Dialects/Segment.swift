@@ -1,11 +1,14 @@
 // The HTTP API of Segment and RudderStack: single calls, `batch` and `import`.
 //
 // - A single call without a `type` takes it from the path. A batch is an object with a list `batch`. The members of its `context` and
-//   `integrations` are added to the events that lack them. Its other members are not added to events.
+//   `integrations` are added to the events that lack them. Its other members are not added to events. An event can make the consent in the
+//   context of its batch stricter, and never looser (StrictConsent.swift).
+// - Two lists, a list that does not end, and an envelope that does not end refuse the whole body.
 // - `writeKey` is removed from the batch and from each event. The router always sets `receivedAt` itself.
 // - `timestamp` becomes receivedAt - (sentAt - timestamp), which corrects the client's clock, and `originalTimestamp` keeps the old value.
 //   Then the event's own `sentAt` is removed, so that nobody corrects it again. Without a readable `sentAt` the timestamp stays as it is.
 //   If an event has both a timestamp and an original one, it was corrected before. If it has neither, `timestamp` becomes `receivedAt`.
+// - `context.gpc` becomes true if the head of the request has `Sec-GPC: 1`.
 // - `context.ip` becomes the client's address if that is configured and the client has set no other.
 
 internal import Events
@@ -49,6 +52,7 @@ public struct Segment: Dialect {
         while let member = envelope.next(text, &translator.brackets) {
             let value = member.value
             if isKey(text, key: member.key, word: "batch") {
+                guard events == nil else { return translation.refuse(.form("batch is there twice"), at: member.key.lowerBound - 1) }
                 guard text[value.lowerBound] == UInt8(ascii: "[") else {
                     return translation.refuse(.form("batch must be a list"), at: value.lowerBound)
                 }
@@ -64,38 +68,21 @@ public struct Segment: Dialect {
                 }
             }
         }
-        // A batch that is cut off, or made unreadable by one of its events, still has the events before that place.
-        if !envelope.isClosed, events == nil, let list = openList(text, start: start, count: count, brackets: &translator.brackets) {
-            events = list
+        guard envelope.isClosed else {
+            let isCut = envelope.at >= count
+            return translation.refuse(
+                isCut ? .unclosed : .expected("a member, or the end of the batch's object"), at: min(envelope.at, count))
         }
+        let rest = skipBlanks(text, start: envelope.at, limit: count)
+        guard rest == count else { return translation.refuse(.expected("the end of the body after the batch"), at: rest) }
         guard let events else { return translation.refuse(.expected("a list named batch"), at: envelope.at) }
         var list = ListCursor(events, limit: count)
         while let (start, extent) = list.next(text, &translator.brackets) {
             guard translation.hasRoom(translator.limits, at: start) else { return }
-            editor.event(text, start: start, end: extent.end, translator: &translator, into: &translation)
+            guard extent.isClosed else { return translation.refuse(.uncertain, at: extent.end) }
+            let isTaken = editor.take(text, start: start, end: extent.end, translator: &translator, into: &translation)
+            if !isTaken, !translator.refuseElement(text, start: start, end: extent.end, limit: count, into: &translation) { return }
         }
-        if !list.isClosed {
-            translation.refuse(.unclosed, at: list.at)
-        } else if !envelope.isClosed {
-            translation.refuse(.expected("a member, or the end of the batch's object"), at: min(envelope.at, count))
-        } else if skipBlanks(text, start: envelope.at, limit: count) < count {
-            translation.refuse(.expected("the end of the body after the batch"), at: skipBlanks(text, start: envelope.at, limit: count))
-        }
-    }
-
-    /// Returns the start of the list `batch` that is not closed.
-    private func openList(_ text: Bytes, start: Int, count: Int, brackets: inout Brackets) -> Int? {
-        var envelope = MemberCursor(start, limit: count)
-        var at = start + 1
-        while let member = envelope.next(text, &brackets) { at = member.value.upperBound }
-        at = skipBlanks(text, start: at, limit: count)
-        if at < count, text[at] == UInt8(ascii: ",") { at = skipBlanks(text, start: at + 1, limit: count) }
-        guard at < count, text[at] == UInt8(ascii: "\""), let keyEnd = stringEnd(text, start: at, limit: count),
-            isKey(text, key: at + 1..<keyEnd - 1, word: "batch")
-        else { return nil }
-        at = skipBlanks(text, start: keyEnd, limit: count)
-        guard at < count, text[at] == UInt8(ascii: ":") else { return nil }
-        at = skipBlanks(text, start: at + 1, limit: count)
-        return at < count && text[at] == UInt8(ascii: "[") ? at : nil
+        if !list.isClosed { translation.refuse(.unclosed, at: list.at) }
     }
 }

@@ -41,6 +41,8 @@ struct SegmentEditor {
     // Texts of this body in `Translator.parts`.
     private var receivedAtText: Range<Int>
     private var ipText: Range<Int>?
+    /// True if Global Privacy Control is on for the whole request.
+    private let isPrivate: Bool
     private let firstPart: Int
 
     init(_ context: RequestContext, _ translator: inout Translator) {
@@ -55,6 +57,7 @@ struct SegmentEditor {
             JSONText.string(ip, into: &translator.parts)
             ipText = receivedAtText.upperBound..<translator.parts.count
         }
+        isPrivate = context.isPrivate
         firstPart = translator.parts.count
     }
 
@@ -99,16 +102,23 @@ struct SegmentEditor {
     mutating func event(
         _ text: Bytes, start: Int, end: Int, translator: inout Translator, into translation: inout Translation
     ) {
+        if take(text, start: start, end: end, translator: &translator, into: &translation) { return }
+        translation.refuseEvent(translator.reader.reason, at: translator.reader.offset, text: start..<end)
+    }
+
+    /// Appends the canonical event, or a fault of its members. Returns false and appends nothing if the text is not an event.
+    mutating func take(
+        _ text: Bytes, start: Int, end: Int, translator: inout Translator, into translation: inout Translation
+    ) -> Bool {
         translator.scratch.removeAll()
         translator.parts.truncate(to: firstPart)
         translator.edits.removeAll()
-        guard let event = translator.reader.read(text, start: start, end: end, into: &translator.scratch) else {
-            return translation.refuseEvent(translator.reader.reason, at: translator.reader.offset, text: start..<end)
-        }
+        guard let event = translator.reader.read(text, start: start, end: end, into: &translator.scratch) else { return false }
         let begin = translation.lines.count
         // The common members are searched for each event, so this is done only while the output is below its limit.
         guard translation.lines.count + translator.scratch.count + translator.common.count <= translator.limits.output else {
-            return translation.refuseEvent(.tooMuch(translator.limits.output), at: start)
+            translation.refuseEvent(.tooMuch(translator.limits.output), at: start)
+            return true
         }
         let members = translator.members
         let root = event.slots[PathTrie.root]
@@ -130,23 +140,28 @@ struct SegmentEditor {
             merge(
                 "integrations", shared: integrations, address: nil, event: event, slot: event.slots[members.integrations],
                 translator: &translator),
-            merge("context", shared: context, address: ipText, event: event, slot: event.slots[members.context], translator: &translator)
-        else { return translation.refuseEvent(.form("context and integrations must be objects"), at: start) }
+            merge(
+                "context", shared: context, address: ipText, isPrivate: isPrivate, event: event, slot: event.slots[members.context],
+                translator: &translator)
+        else {
+            translation.refuseEvent(.form("context and integrations must be objects"), at: start)
+            return true
+        }
         translator.edits.apply(event, translator.parts, into: &translation.lines)
         translation.endLine(from: begin, translator.limits, at: start)
+        return true
     }
 
-    /// Appends the event as it was received, plus `receivedAt` if it is wanted and missing, and the client's address.
+    /// Appends the event as it was received, plus `receivedAt` if it is wanted and missing, and the client's address. Returns false and
+    /// appends nothing if the text is not an event.
     mutating func stamp(
         _ text: Bytes, start: Int, end: Int, receivedAt isWanted: Bool, translator: inout Translator,
         into translation: inout Translation
-    ) {
+    ) -> Bool {
         translator.scratch.removeAll()
         translator.parts.truncate(to: firstPart)
         translator.edits.removeAll()
-        guard let event = translator.reader.read(text, start: start, end: end, into: &translator.scratch) else {
-            return translation.refuseEvent(translator.reader.reason, at: translator.reader.offset, text: start..<end)
-        }
+        guard let event = translator.reader.read(text, start: start, end: end, into: &translator.scratch) else { return false }
         let begin = translation.lines.count
         let members = translator.members
         if isWanted, !event.slots[members.receivedAt].isPresent {
@@ -157,10 +172,13 @@ struct SegmentEditor {
                 Times.write(receivedAt, into: &$0)
             }
         }
-        // The address cannot be added to a context that is not an object.
-        _ = merge("context", shared: context, address: ipText, event: event, slot: event.slots[members.context], translator: &translator)
+        // Nothing can be added to a context that is not an object. Consent denies such an event as broken.
+        _ = merge(
+            "context", shared: context, address: ipText, isPrivate: isPrivate, event: event, slot: event.slots[members.context],
+            translator: &translator)
         translator.edits.apply(event, translator.parts, into: &translation.lines)
         translation.endLine(from: begin, translator.limits, at: start)
+        return true
     }
 
     private func correctClock(_ event: ScannedEvent, root: Slot, translator: inout Translator) {
@@ -213,18 +231,15 @@ struct SegmentEditor {
     /// Adds the common members that the event lacks, and the client's address. Returns false if the batch has members to add and the
     /// event's own member is not an object.
     private func merge(
-        _ key: StaticString, shared: Shared, address: Range<Int>?, event: ScannedEvent, slot: Slot,
+        _ key: StaticString, shared: Shared, address: Range<Int>?, isPrivate: Bool = false, event: ScannedEvent, slot: Slot,
         translator: inout Translator
     ) -> Bool {
         let hasAddress = event.slots[translator.members.ip].isPresent
-        if shared.members.isEmpty && (address == nil || hasAddress) { return true }
+        if shared.members.isEmpty && (address == nil || hasAddress) && !isPrivate { return true }
         var known: Set<[UInt8]> = []
         let isObject = slot.isPresent && event.block[Int(slot.start)] == UInt8(ascii: "{")
-        if isObject && !shared.members.isEmpty {
-            var cursor = MemberCursor(Int(slot.start), limit: Int(slot.end))
-            while let member = cursor.next(event.block, &translator.brackets) {
-                known.insert(Duplicates.decoded(event.block, start: member.key.lowerBound, end: member.key.upperBound))
-            }
+        if isObject && (!shared.members.isEmpty || isPrivate) {
+            known = takeOver(shared, isPrivate: isPrivate, event: event, slot: slot, translator: &translator)
         } else if !isObject && slot.isPresent && !isNull(event, slot) {
             return shared.members.isEmpty
         }
@@ -234,7 +249,15 @@ struct SegmentEditor {
             parts.append(bytes + range.lowerBound, range.count)
         }
         for member in shared.members where known.insert(member.key).inserted {
+            if isPrivate, isSilentControl(member, translator.common.base) {
+                known.remove(member.key)
+                continue
+            }
             append(translator.common.base, range: member.range, parts: &translator.parts)
+        }
+        if isPrivate, known.insert(Array("gpc".utf8)).inserted {
+            if translator.parts.count > begin { translator.parts.append(UInt8(ascii: ",")) }
+            translator.parts.append("\"gpc\":true")
         }
         if let address, !hasAddress, shared.members.isEmpty || !known.contains(Array("ip".utf8)) {
             // The text is copied within the same buffer, so its memory must not move.
@@ -261,6 +284,47 @@ struct SegmentEditor {
         return true
     }
 
+    /// Combines the members of an event's object that carry consent with those of the request. Returns the keys of the object.
+    private func takeOver(
+        _ shared: Shared, isPrivate: Bool, event: ScannedEvent, slot: Slot, translator: inout Translator
+    ) -> Set<[UInt8]> {
+        let isContext = slot == event.slots[translator.members.context]
+        var known: Set<[UInt8]> = []
+        var cursor = MemberCursor(Int(slot.start), limit: Int(slot.end))
+        while let member = cursor.next(event.block, &translator.brackets) {
+            let key = Duplicates.decoded(event.block, start: member.key.lowerBound, end: member.key.upperBound)
+            known.insert(key)
+            guard isContext, StrictConsent.concerns(key) else { continue }
+            let own = StrictConsent.Value(text: event.block, range: member.value)
+            let begin = translator.parts.count
+            if isPrivate, key.elementsEqual("gpc".utf8), own.isFalse || own.isNull {
+                translator.parts.append("true")
+            } else if let other = shared.members.first(where: { $0.key == key }) {
+                let range = translator.valueRange(of: other.range)
+                let value = StrictConsent.Value(text: translator.common.base, range: range)
+                guard StrictConsent.combine(key, request: value, event: own, brackets: &translator.brackets, into: &translator.parts) else {
+                    continue
+                }
+            } else {
+                continue
+            }
+            var place = Slot()
+            (place.key, place.start, place.end) = (
+                UInt32(member.key.lowerBound - 1), UInt32(member.value.lowerBound), UInt32(member.value.upperBound)
+            )
+            translator.edits.replace(place, by: begin..<translator.parts.count)
+        }
+        return known
+    }
+
+    /// True if a common member says that Global Privacy Control is off.
+    private func isSilentControl(_ member: Shared.Member, _ text: Bytes) -> Bool {
+        guard member.key.elementsEqual("gpc".utf8) else { return false }
+        let last = text[member.range.upperBound - 1]
+        // `false` and `null` end in letters that no other value ends in, except `true`.
+        return last == UInt8(ascii: "l") || last == UInt8(ascii: "e") && text[member.range.upperBound - 2] == UInt8(ascii: "s")
+    }
+
     private func isNull(_ event: ScannedEvent, _ slot: Slot) -> Bool { event.block[Int(slot.start)] == UInt8(ascii: "n") }
 
     private func range(_ slot: Slot) -> Range<Int> { Int(slot.start)..<Int(slot.end) }
@@ -284,5 +348,14 @@ struct SegmentEditor {
         let body = UnsafeBufferPointer(start: text + value.lowerBound + 1, count: value.count - 2)
         guard Text.hasWholeEscapes(body) else { return String(decoding: body, as: UTF8.self) }
         return String(decoding: Duplicates.decoded(text, start: value.lowerBound + 1, end: value.upperBound - 1), as: UTF8.self)
+    }
+}
+
+extension Translator {
+    /// Returns the place of the value of a common member, given that of key and value.
+    fileprivate func valueRange(of member: Range<Int>) -> Range<Int> {
+        var at = stringEnd(common.base, start: member.lowerBound, limit: member.upperBound) ?? member.upperBound
+        at = skipBlanks(common.base, start: at, limit: member.upperBound)
+        return skipBlanks(common.base, start: min(at + 1, member.upperBound), limit: member.upperBound)..<member.upperBound
     }
 }

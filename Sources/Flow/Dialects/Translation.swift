@@ -20,8 +20,8 @@ public struct Translation: ~Copyable, Sendable {
     public internal(set) var results: [EventResult] = []
     /// The reasons for which single events were refused, in order.
     public internal(set) var faults: [EventFault] = []
-    /// The reason why the body could not be read, or not beyond this place. `lines` still holds the events before it. A server that refuses
-    /// the whole request must not use them.
+    /// The reason why the body cannot be read to its end. `lines` still holds the events before that place. A server must refuse the whole
+    /// request and not use them: if it answered a cut body with success, the events behind the cut would be lost.
     public internal(set) var refusal: EventFault?
     /// The decoded write key of the body (Segment). It is a secret, and the member is removed from every line.
     public internal(set) var writeKey: String?
@@ -57,6 +57,8 @@ public struct EventFault: Error, Hashable, Sendable {
         case json(Fault)
         /// The body ends before the text of the event is closed.
         case unclosed
+        /// A quote or a bracket is missing, so that nobody knows where the event ends.
+        case uncertain
         /// The body has something else at this place. The value says what was expected.
         case expected(StaticText)
         /// The event is larger than this many bytes.
@@ -92,6 +94,7 @@ public struct EventFault: Error, Hashable, Sendable {
         switch reason {
         case .json(let fault): fault.message
         case .unclosed: "the body ends inside the event"
+        case .uncertain: "a quote or a bracket is missing or misplaced, so the end of the event is not certain"
         case .expected(let what): "expected \(what)"
         case .tooLarge(let limit): "the event is larger than \(limit) bytes"
         case .tooMuch(let limit): "the events of this request become more than \(limit) bytes; send fewer at a time"

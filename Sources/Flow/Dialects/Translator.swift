@@ -7,6 +7,7 @@ public struct Translator: ~Copyable, Sendable {
     public let limits: TranslationLimits
     var reader: EventReader
     var brackets = Brackets()
+    var structure = Structure()
     /// One event as it was received, while it is edited.
     var scratch = ByteBuffer()
     /// Texts that edits insert, or from which a line is composed.
@@ -44,6 +45,22 @@ extension Translator {
     mutating func isEvent(_ text: Bytes, start: Int, end: Int) -> Bool {
         scratch.removeAll()
         return reader.read(text, start: start, end: end, into: &scratch) != nil
+    }
+}
+
+extension Translator {
+    /// Refuses the element [start, end) of a list, which is not an event, for the reason of the reader. Returns false if the end of the element
+    /// is not certain, and the body is therefore refused.
+    mutating func refuseElement(
+        _ text: Bytes, start: Int, end: Int, limit: Int, quoted: Bool = true, into translation: inout Translation
+    ) -> Bool {
+        let next = skipBlanks(text, start: end, limit: limit)
+        guard structure.isCertain(text, start: start, end: end, next: next < limit ? text[next] : nil) else {
+            translation.refuse(.uncertain, at: reader.offset)
+            return false
+        }
+        translation.refuseEvent(reader.reason, at: reader.offset, text: quoted ? start..<end : 0..<0)
+        return true
     }
 }
 

@@ -77,6 +77,11 @@ public final class ProviderSlot: Provider {
         listen(to: provider, number)
     }
 
+    /// Erasures do not wait for the lane, so a provider that is being replaced may still get one. Its answer counts like any other.
+    public func erase(_ request: ErasureRequest, _ done: @escaping @Sendable (ErasureAnswer) -> Void) {
+        state.withLock { $0.current }.erase(request, done)
+    }
+
     public func close() {
         let all = state.withLock { state in
             state.isClosed = true

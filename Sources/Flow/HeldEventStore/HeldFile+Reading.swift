@@ -31,6 +31,17 @@ extension HeldFile {
         return rows
     }
 
+    /// Returns the rows with a higher number than `id` that came in before that time, in the order of their numbers, at most `most`.
+    public func rows(before arrival: Int64, after id: Int64, most: Int) throws(StorageFault) -> [HeldRow] {
+        let some = try database.statement(
+            "SELECT \(HeldFile.columns) FROM events WHERE id > ?1 AND arrival < ?2 AND \(HeldSchema.isWhole) ORDER BY id LIMIT ?3"
+        ).bind(1, id).bind(2, arrival).bind(3, most)
+        defer { some.reset() }
+        var rows: [HeldRow] = []
+        while try some.step() { rows.append(row(some)) }
+        return rows
+    }
+
     /// Returns the next events of these subjects after the number `id`, in order. Returns at most `most` events and as many as fit into
     /// `bytes`, but at least one. Skips the numbers for which `except` returns true. The next page begins after `next`. It is nil if there
     /// are no more.

@@ -3,13 +3,32 @@
 // impossible.
 
 public import Events
+public import Platform
+
+/// The sender of submitted lines.
+public struct Submitter: Sendable {
+    /// The index of its source.
+    public var source: Int
+    /// The number of the source's key that restricts its events, counted from 1. It is 0 if no key does.
+    public var key: Int
+    /// The time by which it must be answered. If it is nil, the sink chooses the time.
+    public var deadline: Instant?
+    /// Returns false if it has left, so that nobody would read the answer. If it is nil, the submitter never leaves.
+    public var isThere: (@Sendable () -> Bool)?
+
+    public init(source: Int, key: Int = 0, deadline: Instant? = nil, isThere: (@Sendable () -> Bool)? = nil) {
+        self.source = source
+        self.key = key
+        self.deadline = deadline
+        self.isThere = isThere
+    }
+}
 
 /// The receiver of the events of a source.
 public protocol EventSink: AnyObject, Sendable {
-    /// Takes whole lines, each one event and none blank. `answer` is called once, from any thread, perhaps before this returns. `key` is
-    /// the number of the source's key that restricts the events, counted from 1; it is 0 if no key does. Returns false, taking nothing and
-    /// calling nothing, if the sink is full. Then the client must send again later.
-    func submit(_ lines: consuming ByteBuffer, source: Int, key: Int, answer: @escaping @Sendable (Submission) -> Void) -> Bool
+    /// Takes whole lines, each one event and none blank. `answer` is called once, from any thread, perhaps before this returns. Returns
+    /// false, taking nothing and calling nothing, if the sink is full. Then the client must send again later.
+    func submit(_ lines: consuming ByteBuffer, from submitter: Submitter, answer: @escaping @Sendable (Submission) -> Void) -> Bool
 }
 
 /// The result for submitted lines.

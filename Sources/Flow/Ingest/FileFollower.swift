@@ -232,7 +232,7 @@ final class FileFollower {
                 return true
             case .lines:
                 let number = file.number
-                let isTaken = sink.submit(buffer, source: around.source, key: 0) { [answers, wake] submission in
+                let isTaken = sink.submit(buffer, from: Submitter(source: around.source)) { [answers, wake] submission in
                     answers.withLock { $0.list.append((number, submission)) }
                     wake()
                 }

@@ -1,27 +1,19 @@
 // The queue between sources with their own threads and the workers. The sources are listeners, followed files, and standard input beside
 // them. Lines are judged in the order in which they arrived. The inbox holds no more bytes than its limit, except for one larger submission
-// and for lines that are put after the closing. Every submitter is answered once, even if no worker comes within the time that a client
-// waits.
+// and for lines that are put after the closing. Every submitter is answered once, and by its deadline, unless a worker has taken its events
+// to the lanes before. A submission whose client has left while it waited is dropped.
 
 public import Events
 public import Platform
 
 public final class Inbox: EventSink, Sendable {
-    /// The part of a block that was submitted together.
-    public struct Portion: Sendable {
-        public var lines: Int
-        public var answer: @Sendable (Submission) -> Void
-        public init(lines: Int, answer: @escaping @Sendable (Submission) -> Void) {
-            self.lines = lines
-            self.answer = answer
-        }
-    }
-
     public struct Limits: Sendable {
         /// The largest number of waiting bytes of all sources together. A submission may be larger if nothing else waits.
         public var bytes = 32_000_000
-        /// The time that a submission waits for a worker before it is given back.
+        /// The time after which a submission is given back if none of its events has gone to a lane. A submitter may set its own deadline.
         public var timeout = Duration.seconds(10)
+        /// A submission that waited longer is dropped if its submitter has left.
+        public var unasked = Duration.milliseconds(100)
         /// The number of seconds that a client should wait before it sends again.
         public var pause = 1
         /// The size in bytes from which on nothing more is added to a block.
@@ -35,23 +27,26 @@ public final class Inbox: EventSink, Sendable {
         let overlong: Int?
         let source: Int
         let key: Int
-        let lines: Int
-        let since: Instant
         let deadline: Instant
-        let answer: (@Sendable (Submission) -> Void)?
+        /// The submission. It is nil for lines that nobody wants an answer for.
+        let portion: Submissions.Portion?
 
-        init(
-            _ text: consuming ByteBuffer, overlong: Int? = nil, source: Int, key: Int = 0, since: Instant, deadline: Instant,
-            answer: (@Sendable (Submission) -> Void)?
-        ) {
-            lines = answer == nil ? 0 : countLines(text.bytes)
+        init(_ text: consuming ByteBuffer, overlong: Int? = nil, source: Int) {
             self.text = text
             self.overlong = overlong
             self.source = source
-            self.key = key
-            self.since = since
+            key = 0
+            deadline = Instant(nanoseconds: .max)
+            portion = nil
+        }
+
+        init(_ text: consuming ByteBuffer, from submitter: Submitter, deadline: Instant, _ portion: Submissions.Portion) {
+            self.text = text
+            overlong = nil
+            source = submitter.source
+            key = submitter.key
             self.deadline = deadline
-            self.answer = answer
+            self.portion = portion
         }
 
         var bytes: Int { text.count }
@@ -67,6 +62,10 @@ public final class Inbox: EventSink, Sendable {
         var isClosed = false
         /// True if a worker waits for lines.
         var isHungry = true
+        /// The submissions of the blocks that workers hold. Those that are taken or given back are removed with the next block.
+        var inWork: [Submissions] = []
+        /// Until this time a block has one submission only, since lanes are full.
+        var apartUntil = Instant(nanoseconds: 0)
 
         var isEmpty: Bool { first == items.count }
 
@@ -95,7 +94,8 @@ public final class Inbox: EventSink, Sendable {
     /// The state of the thread that gives back submissions that have waited too long.
     private let watch = Monitor(Watch())
     private struct Watch {
-        var isAwake = false
+        /// The time at which it looks again. It is nil if nothing has a deadline.
+        var next: Instant?
         var isOver = false
     }
 
@@ -109,11 +109,16 @@ public final class Inbox: EventSink, Sendable {
 
     // MARK: - Sources
 
-    public func submit(
-        _ lines: consuming ByteBuffer, source: Int, key: Int, answer: @escaping @Sendable (Submission) -> Void
-    ) -> Bool {
+    public func submit(_ lines: consuming ByteBuffer, from submitter: Submitter, answer: @escaping @Sendable (Submission) -> Void) -> Bool {
         let now = clock.now()
-        let item = Item(lines, source: source, key: key, since: now, deadline: now + limits.timeout, answer: answer)
+        let deadline = submitter.deadline ?? now + limits.timeout
+        let portion = Submissions.Portion(lines: countLines(lines.bytes), since: now, isThere: submitter.isThere) {
+            [clock, latency] result in
+            let time = clock.now() - now
+            latency.withLock { $0.note(time.nanoseconds) }
+            answer(result)
+        }
+        let item = Item(lines, from: submitter, deadline: deadline, portion)
         enum Fate { case taken, refused, closing }
         let fate = state.withLock { state -> Fate in
             if state.isClosed { return .closing }
@@ -127,7 +132,7 @@ public final class Inbox: EventSink, Sendable {
         case .closing: answer(.closing)
         case .taken:
             state.wake()
-            wakeWatch()
+            wakeWatch(by: deadline)
         }
         return true
     }
@@ -145,13 +150,12 @@ public final class Inbox: EventSink, Sendable {
 
     /// Adds lines, and waits while the inbox is full. Nobody is answered.
     public func put(_ lines: consuming ByteBuffer, source: Int) {
-        add(Item(lines, source: source, since: clock.now(), deadline: Instant(nanoseconds: .max), answer: nil))
+        add(Item(lines, source: source))
     }
 
     /// Adds a report that a line of so many bytes was over the limit and was discarded.
     public func put(overlong bytes: Int, source: Int) {
-        let now = clock.now()
-        add(Item(ByteBuffer(), overlong: bytes, source: source, since: now, deadline: Instant(nanoseconds: .max), answer: nil))
+        add(Item(ByteBuffer(), overlong: bytes, source: source))
     }
 
     private func add(_ item: Item) {
@@ -168,8 +172,6 @@ public final class Inbox: EventSink, Sendable {
     public func close() {
         state.withLock { $0.isClosed = true }
         state.wake()
-        watch.withLock { $0.isOver = true }
-        watch.wake()
     }
 
     /// The waiting submissions and their bytes.
@@ -181,38 +183,46 @@ public final class Inbox: EventSink, Sendable {
     // MARK: - Workers
 
     /// Fills the block with waiting lines of one source and key, and waits only if there are none. Only one worker at a time may call this.
-    /// `portions` gets one element for each submission, in the order of the lines.
-    public func next(_ block: inout Block, _ portions: inout [Portion]) -> Intake {
+    /// The submissions are nil if nobody wants an answer. The worker must take them before it hands over any of their events.
+    public func next(_ block: inout Block) -> (intake: Intake, submissions: Submissions?) {
         block.removeAll()
-        portions.removeAll(keepingCapacity: true)
-        guard let first = takeFirst() else { return .end }
+        guard let first = takeFirst() else {
+            endWatch()
+            return (.end, nil)
+        }
         block.source = first.source
         block.key = first.key
         // Sources in `put` may wait for free space.
         defer { state.wake() }
-        if let bytes = first.overlong { return .overlong(bytes: bytes) }
+        if let bytes = first.overlong { return (.overlong(bytes: bytes), nil) }
         swap(&block.text, &first.text)
         Inbox.end(&block)
-        note(first, &portions)
+        var portions = first.portion.map { [$0] } ?? []
+        var deadline = first.deadline
         while block.count < limits.block, let more = takeMore(behind: first, room: limits.block - block.count) {
             block.text.append(contentsOf: more.text.bytes)
             Inbox.end(&block)
-            note(more, &portions)
+            if let portion = more.portion { portions.append(portion) }
+            deadline = min(deadline, more.deadline)
         }
         assert(block.text.bytes.last.map { $0 == UInt8(ascii: "\n") } ?? true, "the last line of a block does not end")
         assert(
             portions.reduce(0) { $0 + $1.lines } <= countLines(block.text.bytes), "the portions of a block have more lines than the block")
-        return .lines
+        if portions.isEmpty { return (.lines, nil) }
+        let submissions = Submissions(portions, deadline: deadline)
+        state.withLock { state in
+            state.inWork.removeAll { !$0.isOpen }
+            state.inWork.append(submissions)
+        }
+        wakeWatch(by: deadline)
+        return (.lines, submissions)
     }
 
-    private func note(_ item: Item, _ portions: inout [Portion]) {
-        guard let answer = item.answer else { return }
-        portions.append(
-            Portion(lines: item.lines) { [clock, latency, since = item.since] submission in
-                let time = clock.now() - since
-                latency.withLock { $0.note(time.nanoseconds) }
-                answer(submission)
-            })
+    /// Gives each submission a block of its own for a while, because a lane is full. Otherwise submissions whose lanes have room would be
+    /// given back together with those whose lanes have none.
+    public func separate() {
+        let until = clock.now() + .seconds(Int64(limits.pause))
+        state.withLock { $0.apartUntil = until }
     }
 
     /// Ends the last line, so that the next submission begins on a new line.
@@ -221,77 +231,92 @@ public final class Inbox: EventSink, Sendable {
     }
 
     private func takeFirst() -> Item? {
-        let (item, wasHungry) = state.waitUntilReady { state -> Readiness<(Item?, Bool)> in
-            if !state.isEmpty {
-                let wasHungry = state.isHungry
-                state.isHungry = false
-                return .ready((state.take(), wasHungry))
+        while true {
+            let (item, wasHungry) = state.waitUntilReady { state -> Readiness<(Item?, Bool)> in
+                if !state.isEmpty {
+                    let wasHungry = state.isHungry
+                    state.isHungry = false
+                    return .ready((state.take(), wasHungry))
+                }
+                if state.isClosed, state.feeders == 0 { return .ready((nil, false)) }
+                if !state.isHungry {
+                    state.isHungry = true
+                    onPause(true)
+                }
+                return .notBefore(nil)
             }
-            if state.isClosed, state.feeders == 0 { return .ready((nil, false)) }
-            if !state.isHungry {
-                state.isHungry = true
-                onPause(true)
-            }
-            return .notBefore(nil)
+            if wasHungry { onPause(false) }
+            guard let item, let portion = item.portion, portion.hasLeft(now: clock.now(), unasked: limits.unasked) else { return item }
+            portion.answer(.overloaded(retryAfter: limits.pause))
         }
-        if wasHungry { onPause(false) }
-        return item
     }
 
     private func takeMore(behind first: Item, room: Int) -> Item? {
-        state.withLock { state in
-            guard !state.isEmpty else { return nil }
+        let now = clock.now()
+        return state.withLock { state in
+            guard !state.isEmpty, now >= state.apartUntil || first.portion == nil else { return nil }
             let item = state.items[state.first]
             let belongs = item.source == first.source && item.key == first.key && item.overlong == nil
-            return belongs && item.bytes <= room ? state.take() : nil
+            guard belongs, item.bytes <= room, item.portion?.hasLeft(now: now, unasked: limits.unasked) != true else { return nil }
+            return state.take()
         }
     }
 
     // MARK: - Late submissions
 
-    /// Wakes the watching thread if it sleeps. It sleeps if nothing has waited for some time, so that it does not wake an idle router.
-    private func wakeWatch() {
-        let wasAsleep = watch.withLock { watch in
-            defer { watch.isAwake = true }
-            return !watch.isAwake
+    /// Makes the watching thread look at the given time or earlier. If nothing has a deadline, the thread sleeps, so that it does not wake
+    /// an idle router.
+    private func wakeWatch(by deadline: Instant) {
+        let isEarlier = watch.withLock { watch in
+            if let next = watch.next, next <= deadline { return false }
+            watch.next = deadline
+            return true
         }
-        if wasAsleep { watch.wake() }
+        if isEarlier { watch.wake() }
     }
 
-    /// Gives back submissions that have waited too long, until the inbox is closed. It needs a separate thread.
+    private func endWatch() {
+        watch.withLock { $0.isOver = true }
+        watch.wake()
+    }
+
+    /// Gives back submissions that have waited too long, until the inbox is closed and empty. It needs a separate thread.
     public func keepWatch() {
         while true {
-            let isOver = watch.waitUntilReady { watch in watch.isOver ? .ready(true) : watch.isAwake ? .ready(false) : .notBefore(nil) }
+            let clock = clock
+            let isOver = watch.waitUntilReady { watch -> Readiness<Bool> in
+                if watch.isOver { return .ready(true) }
+                guard let next = watch.next else { return .notBefore(nil) }
+                if clock.now() < next { return .notBefore(next) }
+                // This is cleared before the look, so that a submission that comes during the look sets it again.
+                watch.next = nil
+                return .ready(false)
+            }
             if isOver { return }
             giveBackLate()
-            let now = clock.now()
             let next = state.withLock { state in
-                state.items[state.first...].first { $0.answer != nil }?.deadline ?? (state.isEmpty ? nil : now + limits.timeout)
+                (state.items[state.first...].lazy.filter { $0.portion != nil }.map(\.deadline)
+                    + state.inWork.lazy.filter(\.isOpen).map(\.deadline)).min()
             }
-            guard let next else {
-                // A source may have submitted lines after the check above. It found `isAwake` true, so it woke nobody. Therefore this
-                // checks again after clearing `isAwake` and before sleeping without limit.
-                watch.withLock { $0.isAwake = false }
-                if !state.withLock({ $0.isEmpty }) { watch.withLock { $0.isAwake = true } }
-                continue
-            }
-            watch.waitUntilReady { watch -> Readiness<Void> in watch.isOver || clock.now() >= next ? .ready(()) : .notBefore(next) }
+            if let next { wakeWatch(by: next) }
         }
     }
 
     func giveBackLate() {
         let now = clock.now()
-        let late = state.withLock { state -> [Item] in
-            let late = state.items[state.first...].filter { $0.answer != nil && $0.deadline <= now }
-            guard !late.isEmpty else { return [] }
-            state.items = state.items[state.first...].filter { $0.answer == nil || $0.deadline > now }
+        let (late, inWork) = state.withLock { state -> ([Item], [Submissions]) in
+            let lateInWork = state.inWork.filter { $0.deadline <= now }
+            let late = state.items[state.first...].filter { $0.portion != nil && $0.deadline <= now }
+            guard !late.isEmpty else { return ([], lateInWork) }
+            state.items = state.items[state.first...].filter { $0.portion == nil || $0.deadline > now }
             state.first = 0
             for item in late { state.bytes -= item.bytes }
             assert(state.bytes >= 0, "more bytes left the inbox than came")
-            return late
+            return (late, lateInWork)
         }
-        state.wake()
-        for item in late { item.answer?(.overloaded(retryAfter: limits.pause)) }
+        if !late.isEmpty { state.wake() }
+        for item in late { item.portion?.answer(.overloaded(retryAfter: limits.pause)) }
+        for submissions in inWork { submissions.giveBack(retryAfter: limits.pause) }
     }
 }
 

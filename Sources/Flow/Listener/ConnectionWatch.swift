@@ -12,6 +12,16 @@ final class Peer: Sendable {
         self.descriptor = descriptor
         self.number = number
     }
+
+    /// False if the client has closed the connection, or its sending side. Call it only while a request waits for its answer, since the
+    /// descriptor is open then.
+    var isThere: Bool {
+        var entry = pollfd(fd: descriptor, events: Peer.closedSending, revents: 0)
+        return poll(&entry, 1, 0) <= 0 || entry.revents & (Peer.closedSending | Int16(POLLHUP | POLLERR)) == 0
+    }
+
+    /// POLLRDHUP of Linux. The module of the C library does not have it.
+    private static let closedSending: Int16 = 0x2000
 }
 
 final class ConnectionWatch: Sendable {

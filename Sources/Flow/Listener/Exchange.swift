@@ -18,6 +18,9 @@ final class Exchange: @unchecked Sendable {
     var start = Instant(nanoseconds: 0)
     /// The time at which its head was read, in nanoseconds since 1970.
     var arrival: Int64 = 0
+    /// The time by which it must be answered. It is set when its body is complete.
+    var deadline = Instant(nanoseconds: .max)
+    var peer: Peer?
     /// The client's address. It is nil unless the configuration asks for it.
     var ip: String?
     /// The number of the key, counted from 1, if the key limits the routes of the events or may write the ledger; otherwise 0.

@@ -31,7 +31,7 @@ extension HTTPListener {
                 let peerObject = Unmanaged<Peer>.fromOpaque(peer).takeUnretainedValue()
                 if isFirst != 0 {
                     exchange.connection = connection
-                    return listener.begin(exchange, peer: peerObject, method: String(cString: method!), version: String(cString: version!))
+                    return listener.begin(exchange, peer: peerObject, method: String(cString: method!), version: version!)
                         ? 1 : 0
                 }
                 let piece = UnsafeRawBufferPointer(start: data, count: size)
@@ -50,7 +50,8 @@ extension HTTPListener {
     }
 
     /// Handles the head of a request. Returns false if the connection must end.
-    private func begin(_ exchange: Exchange, peer: Peer, method: String, version: String) -> Bool {
+    private func begin(_ exchange: Exchange, peer: Peer, method: String, version: UnsafePointer<CChar>) -> Bool {
+        exchange.peer = peer
         exchange.start = clock.now()
         exchange.arrival = clock.wall()
         // This comes before the request is counted, so that the deadlines of the body hold for every request that is counted.
@@ -63,8 +64,8 @@ extension HTTPListener {
         }
         exchange.isCounted = true
         exchange.head = RequestHead(method: method, uri: exchange.uri, limits: plan.limits)
-        withExtendedLifetime(exchange) {
-            cmicrohttpd_headers(exchange.connection, Unmanaged.passUnretained(exchange).toOpaque()) {
+        let isStrict = withExtendedLifetime(exchange) {
+            cmicrohttpd_headers(exchange.connection, version, Unmanaged.passUnretained(exchange).toOpaque()) {
                 context, name, nameSize, value, valueSize in
                 let exchange = Unmanaged<Exchange>.fromOpaque(context!).takeUnretainedValue()
                 let name = UnsafeRawBufferPointer(start: name, count: nameSize)
@@ -72,9 +73,10 @@ extension HTTPListener {
                 return exchange.head.add(name.bindMemory(to: UInt8.self), value.bindMemory(to: UInt8.self)) ? 1 : 0
             }
         }
+        if isStrict == 0 { exchange.head.isBroken = true }
         var length: Int?
         do throws(Refusal) {
-            length = try exchange.head.judge(version: version, uriBytes: exchange.uri.utf8.count)
+            length = try exchange.head.judge(version: String(cString: version), uriBytes: exchange.uri.utf8.count)
             if isClosing { throw .closing }
             try judge(exchange)
             if let length, length > plan.limits.body { throw .tooLarge("the body has more than \(plan.limits.body) bytes") }
@@ -108,6 +110,8 @@ extension HTTPListener {
             return
         default: throw .wrongMethod(allowed: methods)
         }
+        // A browser sends text/plain to any address without a question, so every page could write to a router on the same machine.
+        if plan.keys.isEmpty, plan.listen.isLocal, let origin = request.header("origin"), !origins.allows(origin) { throw .otherOrigin }
         if let key = service.key(of: request) {
             exchange.key = try keys.judge(key, dialect: service.name)
         } else if !service.hasKeyInBody {
@@ -142,8 +146,9 @@ extension HTTPListener {
             exchange.reply = exchange.service?.answer(exchange.request, refused: refusal) ?? refusal.plainReply
         }
         if let reply = exchange.reply { return send(reply, exchange: exchange, peer: peer, closing: closing) }
-        // No deadline applies while the router works and the client waits.
+        // No deadline of the client applies while the router works and the client waits.
         watch.set(peer, nil)
+        exchange.deadline = clock.now() + plan.limits.answerWithin
         state.withLock { state in
             assert(state.waiting[ObjectIdentifier(exchange)] == nil, "a request waits twice for its answer")
             state.waiting[ObjectIdentifier(exchange)] = exchange

@@ -65,7 +65,7 @@ public final class HTTPListener: @unchecked Sendable {
         budget = MemoryBudget(most: plan.limits.memory)
         keys = KeyRing(plan)
         origins = Origins(plan.origins)
-        handler = RequestHandler(source: source, limits: plan.limits, keys: keys, budget: budget, sink: sink)
+        handler = RequestHandler(source: source, limits: plan.limits, keys: keys, budget: budget, sink: sink, clock: clock)
         state = Monitor(State())
         calls = .allocate(capacity: 1)
         var endpoints: [String: any Service] = [:]

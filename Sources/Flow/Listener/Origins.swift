@@ -5,6 +5,9 @@ struct Origins: Sendable {
 
     init(_ allowed: [String]) { self.allowed = allowed }
 
+    /// Returns true if pages of this origin may send.
+    func allows(_ origin: String) -> Bool { allowed.contains("*") || allowed.contains(origin) }
+
     /// Returns the CORS headers of a reply. They do not allow the page to send or to read if its origin is not configured.
     func headers(for origin: String?) -> [String] {
         guard !allowed.isEmpty else { return [] }

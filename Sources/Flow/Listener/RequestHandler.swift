@@ -14,6 +14,7 @@ struct RequestHandler: Sendable {
     let keys: KeyRing
     let budget: MemoryBudget
     let sink: any EventSink
+    let clock: Clock
 
     /// The limits of a translator. The output may be larger than the body, because each line repeats what the batch has in common.
     var translation: TranslationLimits {
@@ -26,6 +27,11 @@ struct RequestHandler: Sendable {
     /// Works on an exchange whose body is complete. `finish` is called once, from any thread.
     func work(_ exchange: Exchange, _ service: any Service, at translator: RequestTranslator, finish: @escaping @Sendable (Reply) -> Void) {
         let request = exchange.request
+        // A request that waited too long for this thread is not decoded any more, so that the requests behind it are answered in time.
+        guard clock.now() < exchange.deadline else {
+            exchange.letGo(budget)
+            return finish(service.answer(request, refused: .overloaded(retryAfter: RequestHandler.pause)))
+        }
         let lines: ByteBuffer
         let events: Int
         let reasons: [Int: String]
@@ -54,7 +60,9 @@ struct RequestHandler: Sendable {
             case .closing: finish(service.answer(request, refused: .closing))
             }
         }
-        if !sink.submit(lines, source: source, key: exchange.key, answer: answer) { answer(.overloaded(retryAfter: RequestHandler.pause)) }
+        var submitter = Submitter(source: source, key: exchange.key, deadline: exchange.deadline)
+        if let peer = exchange.peer { submitter.isThere = { peer.isThere } }
+        if !sink.submit(lines, from: submitter, answer: answer) { answer(.overloaded(retryAfter: RequestHandler.pause)) }
     }
 
     private func translate(_ exchange: Exchange, request: Request, service: any Service, translator: RequestTranslator)
@@ -89,6 +97,7 @@ struct RequestHandler: Sendable {
         throws(Refusal)
         -> RequestTranslator.Work
     {
-        try translator.translate(body.bytes, from: dialect, RequestContext(time: exchange.arrival, ip: exchange.ip))
+        try translator.translate(
+            body.bytes, from: dialect, RequestContext(time: exchange.arrival, ip: exchange.ip, isPrivate: exchange.request.isPrivate))
     }
 }

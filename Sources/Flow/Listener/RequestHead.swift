@@ -7,7 +7,8 @@ struct RequestHead {
     private(set) var request: Request
     private(set) var count = 0
     private(set) var bytes = 0
-    private var isBroken = false
+    /// True if a line of the head is not as RFC 9112 demands.
+    var isBroken = false
     /// True if the connection must end after the reply, because the start of the next request cannot be trusted.
     private(set) var mustClose = false
     let limits: HTTPLimits
@@ -47,6 +48,8 @@ struct RequestHead {
             throw .malformed("Content-Length and Transfer-Encoding together: expected one of them")
         }
         guard lengths.count <= 1, codings.count <= 1 else { throw .malformed("the length of the body is there twice") }
+        // Of two keys nobody knows which one the sender means, and a proxy may have judged the other one.
+        guard request.list("authorization").count <= 1 else { throw .malformed("Authorization is there twice") }
         guard request.list("host").count <= 1 else { throw .malformed("Host is there twice") }
         if codings.count == 1 {
             guard codings.value.lowercased() == "chunked", version == "HTTP/1.1" else {

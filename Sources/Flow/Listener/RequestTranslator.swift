@@ -44,16 +44,16 @@ final class RequestTranslator {
             switch refusal.reason {
             case .tooManyEvents(let most): throw .tooManyEvents(most: most)
             case .tooMuch: throw .tooLarge(refusal.message)
-            default: if translation.results.isEmpty { throw .malformed(refusal.message) }
+            default: throw .malformed(refusal.message)
             }
         }
-        if translation.refusal == nil && translation.faults.isEmpty {
+        if translation.faults.isEmpty {
             return Work(lines: translation.takeLines(), events: translation.results.count, reasons: [:])
         }
         return mixed(body)
     }
 
-    /// Returns the lines of valid and invalid events in their order. A fault that ends the body early counts as one more invalid event.
+    /// Returns the lines of valid and invalid events in their order.
     private func mixed(_ body: UnsafeRawBufferPointer) -> Work {
         let good = translation.takeLines()
         var work = Work(lines: ByteBuffer(capacity: good.count + 100 * translation.faults.count), events: 0, reasons: [:])
@@ -70,14 +70,7 @@ final class RequestTranslator {
         }
         assert(at == good.count, "a translated line has no result")
         assert(work.events == translation.results.count, "an event has no line")
-        if let refusal = translation.refusal, !isOfLastEvent(refusal) { RequestTranslator.add(refusal, body, to: &work) }
         return work
-    }
-
-    /// Returns true if the body was cut off inside an event. That event is refused already.
-    private func isOfLastEvent(_ refusal: EventFault) -> Bool {
-        if case .fault? = translation.results.last { return refusal.reason == .unclosed }
-        return false
     }
 
     /// Appends a line for a refused event. A text that is not JSON is passed on unchanged, so that the router reports what is wrong and

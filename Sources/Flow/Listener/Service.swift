@@ -77,6 +77,11 @@ public struct Request: Sendable {
         return (values.count, values.joined(separator: ","))
     }
 
+    /// True if the head says that Global Privacy Control is on. A value with more than one part counts if any part is 1.
+    var isPrivate: Bool {
+        list("sec-gpc").value.split(separator: ",").contains { $0.filter { $0 != " " && $0 != "\t" } == "1" }
+    }
+
     func eachHeader(_ visit: (ArraySlice<UInt8>, ArraySlice<UInt8>) -> Bool) {
         var at = 0
         while at < headers.count {
@@ -118,6 +123,8 @@ public enum Refusal: Error, Sendable, Equatable {
     /// The key is valid, but not for this dialect.
     case otherKey
     case noCertificate
+    /// A web page of an origin that is not configured sends to a listener without keys.
+    case otherOrigin
     case notFound
     case wrongMethod(allowed: [String])
     case tooLarge(String)
@@ -134,7 +141,7 @@ public enum Refusal: Error, Sendable, Equatable {
         switch self {
         case .malformed: 400
         case .noKey, .wrongKey: 401
-        case .otherKey, .noCertificate: 403
+        case .otherKey, .noCertificate, .otherOrigin: 403
         case .notFound: 404
         case .wrongMethod: 405
         case .tooLarge, .tooManyEvents: 413
@@ -153,6 +160,7 @@ public enum Refusal: Error, Sendable, Equatable {
         case .wrongKey: "the key is not valid"
         case .otherKey: "the key is not valid for this path"
         case .noCertificate: "a client certificate from one of the configured authorities is needed"
+        case .otherOrigin: "web pages of this origin may not send here; 'origins' can allow it"
         case .notFound: "there is nothing at this path"
         case .wrongMethod(let allowed): "the method must be \(allowed.joined(separator: " or "))"
         case .tooManyEvents(let most): "more than \(most) events in one request; send them in several"

@@ -42,8 +42,15 @@ final class Callbacks: Sendable {
         let done: @Sendable (BatchOutcome) -> Void
     }
 
+    private struct UnderErasure {
+        /// The number of its subjects.
+        let count: Int
+        let done: @Sendable (ErasureAnswer) -> Void
+    }
+
     private struct State {
         var underWay: [UInt64: UnderWay] = [:]
+        var erasures: [UInt64: UnderErasure] = [:]
         var strays = 0
         var handler: (@Sendable (Answer) -> Void)?
         var gone: Answer?
@@ -55,6 +62,13 @@ final class Callbacks: Sendable {
     private let outcome: ForeignOutcome
     private let gate: LogGate
     private let state = Monitor(State())
+    /// The number by which the module names the instance. It is 0 before the instance has one.
+    private let number = Monitor<UInt>(0)
+
+    func connect(as number: UInt) { self.number.withLock { $0 = number } }
+
+    /// What a module passes back to name the instance.
+    var context: UnsafeMutableRawPointer? { UnsafeMutableRawPointer(bitPattern: number.withLock { $0 }) }
 
     init(
         provider: String, module: String, hidden: HiddenTexts, clock: Clock, log: @escaping @Sendable (LogLevel, String) -> Void
@@ -84,6 +98,12 @@ final class Callbacks: Sendable {
         return token
     }
 
+    func beginErasure(of count: Int, _ done: @escaping @Sendable (ErasureAnswer) -> Void) -> UInt64 {
+        let token = CallbackRegistry.nextToken()
+        state.withLock { $0.erasures[token] = UnderErasure(count: count, done: done) }
+        return token
+    }
+
     func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) {
         let gone: Answer? = state.withLock { state in
             guard let gone = state.gone, !state.ended else {
@@ -95,17 +115,22 @@ final class Callbacks: Sendable {
         if let gone { handler(gone) }
     }
 
-    /// Ends all deliveries under way as unknown. From then on the module's callbacks have no effect, except that completions are counted.
+    /// Ends all deliveries and erasures under way as unknown. From then on the module's callbacks have no effect, except that completions are counted.
     /// Returns the memory that is still lent to the module. The caller must keep it until destroy has returned.
     func end() -> [Borrow] {
-        let left: [UnderWay] = state.withLock { state in
+        let (left, erasures): ([UnderWay], [UnderErasure]) = state.withLock { state in
             state.ended = true
             state.handler = nil
-            defer { state.underWay = [:] }
-            return state.underWay.sorted { $0.key < $1.key }.map(\.value)
+            defer {
+                state.underWay = [:]
+                state.erasures = [:]
+            }
+            return (state.underWay.sorted { $0.key < $1.key }.map(\.value), state.erasures.sorted { $0.key < $1.key }.map(\.value))
         }
         gate.end()
-        for one in left { one.done(BatchOutcome(.unknown(Answer("the provider was closed before the module answered")))) }
+        let closed = Outcome.unknown(Answer("the provider was closed before the module answered"))
+        for one in left { one.done(BatchOutcome(closed)) }
+        for one in erasures { one.done(ErasureAnswer(closed)) }
         return left.compactMap(\.loan)
     }
 
@@ -134,6 +159,19 @@ final class Callbacks: Sendable {
         if list?.allSatisfy({ $0 < UInt64(total) }) ?? true, asking(list) { return true }
         state.withLock { $0.underWay[token]?.isRefused = true }
         return false
+    }
+
+    func erased(
+        _ token: UInt64, _ whole: UnsafePointer<switchyard_outcome>?, subjects: UnsafePointer<switchyard_event_outcome>?, count: Int,
+        newState: switchyard_bytes
+    ) {
+        let found: UnderErasure? = state.withLock { state in
+            let found = state.erasures.removeValue(forKey: token)
+            if found == nil { state.strays += 1 }
+            return found
+        }
+        guard let found else { return }
+        found.done(outcome.read(erasure: whole, subjects: subjects, count: count, of: found.count, state: newState))
     }
 
     func log(_ level: Int32, _ message: switchyard_bytes) {
@@ -184,6 +222,7 @@ enum CallbackRegistry {
             state.lines[number] = Line(callbacks: callbacks, host: host)
             return number
         }
+        callbacks.connect(as: number)
         host.initialize(
             to: switchyard_host(
                 abi_version: SWITCHYARD_ABI_VERSION, struct_size: UInt32(MemoryLayout<switchyard_host>.size),
@@ -206,6 +245,15 @@ enum CallbackRegistry {
             return state.lastToken
         }
     }
+
+    /// The function with which a module ends an erasure.
+    static let erased:
+        @convention(c) (
+            UnsafeMutableRawPointer?, UInt64, UnsafePointer<switchyard_outcome>?, UnsafePointer<switchyard_event_outcome>?, Int,
+            switchyard_bytes
+        ) -> Void = { context, token, outcome, subjects, count, state in
+            CallbackRegistry.find(context)?.erased(token, outcome, subjects: subjects, count: count, newState: state)
+        }
 
     private static func find(_ context: UnsafeMutableRawPointer?) -> Callbacks? {
         let number = UInt(bitPattern: context)

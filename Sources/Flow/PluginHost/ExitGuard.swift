@@ -69,9 +69,9 @@ public enum ExitGuard {
     private static func judge(_ code: Int32, _ caller: UnsafeRawPointer?) {
         let doing = cexit_doing()
         let library = cexit_library(caller).map { String(cString: $0) }
-        let stage = Stage(rawValue: doing & 7)
+        let stage = Stage(rawValue: doing & Stage.mask)
         let (visitor, module) = state.withLock { state in
-            let index = Int(doing >> 3) - 1
+            let index = Int(doing >> Stage.bits) - 1
             return (state.visitors.indices.contains(index) ? state.visitors[index] : nil, library.flatMap { state.libraries[$0] })
         }
         if let visitor, visitor.refuses(code) { cexit_park() }
@@ -80,7 +80,7 @@ public enum ExitGuard {
         let call = Call(
             provider: visitor?.provider, providers: Set(visitor.map { [$0.provider] } ?? siblings), module: visitor?.path ?? module,
             words: "called exit(\(code)) \(place)",
-            isInDelivery: [nil, .deliver, .flush, .reopen].contains(stage))
+            isInDelivery: [nil, .deliver, .flush, .reopen, .erase].contains(stage))
         state.withLock { state in
             state.hasCaught = true
             state.calls.append(call)
@@ -95,6 +95,11 @@ public enum ExitGuard {
         case create, deliver, flush, reopen, destroy
         /// A preview or a probe.
         case inquire
+        case erase
+
+        /// A call is noted in one number: that of its provider, and in the lowest bits its stage.
+        static let bits: UInt64 = 4
+        static let mask: UInt64 = (1 << bits) - 1
 
         var words: String {
             switch self {
@@ -105,6 +110,7 @@ public enum ExitGuard {
             case .reopen: "reopen"
             case .destroy: "destroy"
             case .inquire: "preview or probe"
+            case .erase: "erase_subjects"
             }
         }
     }
@@ -131,7 +137,7 @@ public enum ExitGuard {
 
         static func enter(_ provider: String, path: String) -> Visitor {
             state.withLock { state in
-                let visitor = Visitor(provider, path, number: UInt64(state.visitors.count + 1) << 3)
+                let visitor = Visitor(provider, path, number: UInt64(state.visitors.count + 1) << Stage.bits)
                 state.visitors.append(visitor)
                 return visitor
             }
@@ -139,7 +145,7 @@ public enum ExitGuard {
 
         /// Calls the module on this thread. Meanwhile a call of exit() on this thread counts for this provider and this stage.
         func during<R, E: Error>(_ stage: Stage, _ body: () throws(E) -> R) throws(E) -> R {
-            assert(number & 7 == 0 && number > 0 && stage.rawValue <= 7, "the number of a provider and its stage overlap")
+            assert(number & Stage.mask == 0 && number > 0 && stage.rawValue <= Stage.mask, "the number of a provider and its stage overlap")
             let before = cexit_enter(number | stage.rawValue)
             defer { _ = cexit_enter(before) }
             return try body()

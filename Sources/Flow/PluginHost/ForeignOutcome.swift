@@ -2,6 +2,7 @@
 // events are sent again with the same ids. Every index in the result is within the batch.
 
 internal import CSwitchyardPlugin
+internal import Delivery
 internal import Document
 internal import Queueing
 
@@ -48,6 +49,21 @@ struct ForeignOutcome {
         }
         assert(single.count == count && single.keys.allSatisfy { (0..<total).contains($0) }, "an outcome is lost, or is of no event")
         return BatchOutcome(whole, events: single)
+    }
+
+    /// Reads the arguments with which a module ends an erasure of `total` subjects.
+    func read(
+        erasure outcome: UnsafePointer<switchyard_outcome>?, subjects: UnsafePointer<switchyard_event_outcome>?, count: Int, of total: Int,
+        state: switchyard_bytes
+    ) -> ErasureAnswer {
+        guard outcome != nil else { return ErasureAnswer(unknown("ended an erasure without an outcome")) }
+        // What else the module says may depend on the state, so nothing of such an answer is trusted.
+        guard (0...ErasureRequest.mostState).contains(state.size), state.size == 0 || state.data != nil else {
+            let size = UInt(bitPattern: state.size)
+            return ErasureAnswer(unknown("gave a state of \(size) bytes for an erasure; at most \(ErasureRequest.mostState) are kept"))
+        }
+        let bytes = Array(UnsafeBufferPointer(start: state.data, count: state.size))
+        return ErasureAnswer(read(outcome, events: subjects, count: count, of: total), state: bytes)
     }
 
     private func readSingle(_ outcome: switchyard_outcome) -> Outcome {

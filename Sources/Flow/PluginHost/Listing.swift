@@ -52,8 +52,9 @@ public enum Listing {
             ["repeats", about.deduplicates ? "recognized by their messageId" : "not recognized"],
             [
                 "erasure",
-                about.canErase
-                    ? "can erase the data of subjects, but the router does not call it yet" : "cannot erase the data of subjects",
+                (about.canErase
+                    ? "can erase the data of subjects, but the router does not call it yet" : "cannot erase the data of subjects")
+                    + (about.byHand.isEmpty ? "" : ". By hand: \(ForeignText.harmless(about.byHand))"),
             ],
         ])
         let settings = rows(.object(about.settings), "", required: true).filter { !$0[0].isEmpty }

@@ -27,6 +27,12 @@ extension LaneState {
         return !drops && !hasDiskSpace(for: bytes)
     }
 
+    /// Returns true if events of this size need not wait, and no fault of the store delays their acknowledgement.
+    public func canPromise(_ bytes: Int) -> Bool {
+        if mustWait(for: bytes) { return false }
+        return drops || spills || !storeHealth.canStore || storeHealth.fault == nil
+    }
+
     public var drops: Bool { plan.queue.full == .dropNewest || plan.queue.full == .dropOldest }
 
     /// Returns true if the disk budget allows this many bytes more. An empty queue on disk takes a parcel of any size.

@@ -34,6 +34,8 @@ public enum Exclusion: String, Sendable, CaseIterable {
 public struct Answer: Sendable, Equatable {
     public var code: Int
     public var message: String
+    /// The message without what it repeats of the events, for the log. It is nil if the message repeats nothing.
+    public var shown: String?
     public init(code: Int = 0, _ message: String) {
         self.code = code
         self.message = message

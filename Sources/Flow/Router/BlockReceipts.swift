@@ -18,6 +18,8 @@ struct BlockReceipts: Sendable {
     private let inputSource: Int?
     /// It is nil if no answer to a duplicate can wait for its original.
     private let watermark: Watermark?
+    /// The number of blocks whose ids were forgotten.
+    private let forgotten = Monitor(0)
 
     /// `key` is the key of the hashes of ids.
     init(_ plan: Plan, options: RouterOptions, key: [UInt8], input: RunInput, say: @escaping @Sendable (String) -> Void) {
@@ -34,7 +36,7 @@ struct BlockReceipts: Sendable {
     func receipt(for worker: borrowing Worker, isWritten: Bool) -> Receipt? {
         let acknowledge = worker.block.source == inputSource ? acks?.next(lines: worker.lines) : nil
         guard isWritten else { return nil }
-        let answer = Answers.make(worker.portions, worker.faults)
+        let answer = Answers.make(worker.submissions?.portions ?? [], worker.faults)
         let sightings = worker.sightings
         // If duplicates are dropped, a block alone does not say that it is safe: the original may still be on its way in another block.
         let block = watermark?.enter()
@@ -54,8 +56,16 @@ struct BlockReceipts: Sendable {
         }
     }
 
-    /// Makes the ids of a block that is given back count as not seen.
-    func forget(_ worker: borrowing Worker) { seen?.forget(worker.sightings) }
+    /// Makes the ids of a block that is given back count as not seen. It runs in the worker's turn.
+    func forget(_ worker: borrowing Worker) {
+        guard let seen, !worker.sightings.isEmpty else { return }
+        seen.forget(worker.sightings)
+        forgotten.withLock { $0 += 1 }
+    }
+
+    /// The number of times that ids were forgotten. A worker that found duplicates must look them up again if this has changed since it began
+    /// its block: their originals may have been given back.
+    var timesForgotten: Int { seen == nil ? 0 : forgotten.withLock { $0 } }
 
     /// Waits until all safe lines are acknowledged, but not longer than the deadline.
     func close(by deadline: Instant, _ clock: Clock) { acks?.close(by: deadline, clock) }

@@ -1,8 +1,9 @@
 // The health of the router. It is healthy if all threads make progress and no lane has stopped. It is ready if it can also take events
-// now.
+// now, and knows who consented.
 
 internal import Delivery
 internal import Generations
+internal import Ledger
 internal import Platform
 internal import Queueing
 
@@ -25,12 +26,13 @@ extension Router {
         return Health(troubles: stuck + stopped)
     }
 
-    /// The problems of `health`, an ending router, and the lanes that are full.
+    /// The problems of `health`, an ending router, the lanes that are full, and a ledger that is not whole.
     public var readiness: Health {
         var health = health
         if ending.hasBegun { health.troubles.append("the router is ending") }
         let full = generations.current.destinations.filter { $0.lane.isFull }.map { "lane \($0.lane.name) is full" }
         health.troubles += full
+        if options.registry?.damage != nil { health.troubles.append("the ledger of consent is damaged or was removed") }
         return health
     }
 }

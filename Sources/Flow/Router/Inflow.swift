@@ -20,10 +20,10 @@ struct Inflow: ~Copyable {
         self.inbox = inbox
     }
 
-    /// Fills the block, and waits while there is no input. `portions` gets the parts of the block, one for each submission.
-    mutating func next(_ block: inout Block, _ portions: inout [Inbox.Portion]) -> Intake {
-        if let inbox { return inbox.next(&block, &portions) }
-        return reader?.next(&block.text) ?? .end
+    /// Fills the block, and waits while there is no input. The submissions are nil if nobody wants an answer.
+    mutating func next(_ block: inout Block) -> (intake: Intake, submissions: Submissions?) {
+        if let inbox { return inbox.next(&block) }
+        return (reader?.next(&block.text) ?? .end, nil)
     }
 }
 
@@ -53,7 +53,7 @@ struct Feeder {
 /// The answers to the submissions of a block.
 enum Answers {
     /// Returns the function to call when the block is safe. It returns nil if nobody waits for an answer.
-    static func make(_ portions: [Inbox.Portion], _ faults: [LineFault]) -> (@Sendable () -> Void)? {
+    static func make(_ portions: [Submissions.Portion], _ faults: [LineFault]) -> (@Sendable () -> Void)? {
         guard !portions.isEmpty else { return nil }
         let invalid = invalid(portions, faults)
         assert(invalid.reduce(0) { $0 + $1.count } == faults.count, "a fault belongs to no submission")
@@ -63,7 +63,7 @@ enum Answers {
     }
 
     /// Returns the faults of each portion. The lines of each portion are counted from 0.
-    private static func invalid(_ portions: [Inbox.Portion], _ faults: [LineFault]) -> [[InvalidLine]] {
+    private static func invalid(_ portions: [Submissions.Portion], _ faults: [LineFault]) -> [[InvalidLine]] {
         var next = 0
         var before = 0
         return portions.map { portion in

@@ -82,6 +82,8 @@ extension Router {
             plan.consent?.ledger.map { ledger in ([ledger.key] + ledger.previous).map { plan.keys[$0].secret.bytes } }
         }
         if ledgerKeys(plan) != ledgerKeys(old) { keys.append("consent.ledger") }
+        func evidenceKey(_ plan: Plan) -> [UInt8]? { plan.consent?.evidence.map { plan.keys[$0].secret.bytes } }
+        if evidenceKey(plan) != evidenceKey(old) { keys.append("consent.evidence") }
         func cipher(_ plan: Plan) -> [UInt8]? { plan.state.encrypt.map { plan.keys[$0].secret.bytes } }
         if cipher(plan) != cipher(old) { keys.append("state.encrypt") }
         return keys.map { "\($0) cannot be changed while the router runs; restart it" }

@@ -25,9 +25,11 @@ extension Router {
         while true {
             // The plan for a block is chosen in the same turn in which the block is read, so that plans change between two blocks.
             let ((intake, generation), turn) = input.sequencer.read { source in
-                let intake = source.next(&worker.block, &worker.portions)
+                let (intake, submissions) = source.next(&worker.block)
+                worker.submissions = submissions
                 return (intake, generations.enter())
             }
+            let timesForgotten = receipts.timesForgotten
             if generation !== known {
                 worker.adopt(generation.ruleset, depth: generation.plan.limits.depth)
                 known = generation
@@ -45,8 +47,9 @@ extension Router {
             case .end, .failed: ending.begin()
             }
             input.sequencer.pass(turn) {
+                if worker.tally.duplicates > 0, timesForgotten != receipts.timesForgotten { worker.judgeRepeatedAgain() }
                 let isWritten = consent.writer?.settle(&worker, generation.ruleset, source: input.sources[worker.block.source].name) ?? true
-                if isWritten || worker.portions.isEmpty {
+                if takeSubmissions(of: worker, generation, isWritten: isWritten) {
                     handOver(&worker, generation: generation, logs: logs, isWritten: isWritten)
                 } else {
                     giveBack(worker)
@@ -61,6 +64,35 @@ extension Router {
         }
     }
 
+    /// Takes the block's submissions if every lane has room for their events, or gets it before the first deadline. Returns false if they
+    /// must be given back: there is no room, a submitter has left, the deadline has passed, or the ledger could not be written. It runs in
+    /// the worker's turn, so no other block can use the room meanwhile. A block without submissions is always taken.
+    private func takeSubmissions(of worker: borrowing Worker, _ generation: Generation, isWritten: Bool) -> Bool {
+        guard let submissions = worker.submissions else { return true }
+        guard isWritten, makeRoom(worker, generation, until: submissions.deadline) else { return false }
+        let now = options.clock.now()
+        return now < submissions.deadline && !submissions.hasLeft(now: now, unasked: options.inbox.unasked) && submissions.take()
+    }
+
+    /// Waits until every lane has room for its parcel. Returns false if one has none at the deadline, or refused a block before and has had
+    /// no room since.
+    private func makeRoom(_ worker: borrowing Worker, _ generation: Generation, until deadline: Instant) -> Bool {
+        let parcels = worker.parcels
+        precondition(parcels.count == generation.destinations.count, "the worker has parcels for another plan")
+        while let full = parcels.indices.first(where: { index in
+            !parcels[index].isEmpty && !generation.destinations[index].lane.hasRoom(for: parcels[index].byteCount)
+        }) {
+            let bytes = parcels[full].byteCount
+            input.activity.waitBegins()
+            defer { input.activity.waitEnds() }
+            guard generation.destinations[full].lane.waitForRoom(for: bytes, until: deadline) else {
+                input.inbox?.separate()
+                return false
+            }
+        }
+        return true
+    }
+
     /// Hands the worker's parcels to the lanes and updates the account. It runs in the worker's turn.
     private func handOver(_ worker: inout Worker, generation: Generation, logs: [FaultLog], isWritten: Bool) {
         if worker.judge.held.count > 0 { hold(&worker, generation) }
@@ -72,6 +104,10 @@ extension Router {
         for (index, destination) in generation.destinations.enumerated() {
             let own = parcels[index].isEmpty ? nil : receipt
             own?.add()
+            guard worker.submissions == nil else {
+                destination.lane.takeIntoRoom(&parcels[index], own)
+                continue
+            }
             guard !destination.lane.take(&parcels[index], own) else { continue }
             input.activity.waitBegins()
             destination.lane.waitAndTake(&parcels[index], own)
@@ -98,10 +134,11 @@ extension Router {
         }
     }
 
-    /// Gives back a block whose decisions the ledger could not store. Its senders must send it again, and its ids do not count as seen.
+    /// Gives back the submissions of a block. No lane has got any of their events, their ids do not count as seen, and their senders must
+    /// send them again. Decisions of consent that the ledger took stay there.
     private func giveBack(_ worker: borrowing Worker) {
         worker.removeParcels()
         receipts.forget(worker)
-        for portion in worker.portions { portion.answer(.overloaded(retryAfter: options.inbox.pause)) }
+        worker.submissions?.giveBack(retryAfter: options.inbox.pause)
     }
 }

@@ -48,5 +48,6 @@ public final class ShapedProvider: Provider {
     public func flush(_ done: @escaping @Sendable (Outcome) -> Void) { provider.flush(done) }
     public func reopen() { provider.reopen() }
     public func onClosed(_ handler: @escaping @Sendable (Answer) -> Void) { provider.onClosed(handler) }
+    public func erase(_ request: ErasureRequest, _ done: @escaping @Sendable (ErasureAnswer) -> Void) { provider.erase(request, done) }
     public func close() { provider.close() }
 }

@@ -16,8 +16,8 @@ public struct Worker: ~Copyable {
     public var tally: Tally
     public private(set) var faults: [LineFault] = []
     public private(set) var lines = 0
-    /// The senders of the block's lines. It is empty if the source asks for no answers.
-    public var portions: [Inbox.Portion] = []
+    /// The submissions that the block consists of. It is nil if the source asks for no answers.
+    public var submissions: Submissions?
     /// The message ids of the block that came for the first time.
     public private(set) var sightings: [SeenIDs.Sighting] = []
     /// The data for statements to the ledger. It is nil if no ledger is kept.
@@ -30,6 +30,8 @@ public struct Worker: ~Copyable {
     /// before.
     private var judgedBefore = 0
     private var repeated: Set<Int> = []
+    /// True while the ids that had come before are looked up again, since some of them may be forgotten by now.
+    private var looksUpAgain = false
 
     private let blockSize: Int
     private let lineLimit: Int
@@ -107,6 +109,15 @@ public struct Worker: ~Copyable {
         judge.forgetHeld()
         consentIntake?.trustedTies = false
         judge.beginBlockAgain()
+    }
+
+    /// Judges the lines again whose `messageId` had come before, and with them the whole block. Call it in turn, after a block that was read
+    /// earlier was given back and its ids were forgotten.
+    public mutating func judgeRepeatedAgain() {
+        looksUpAgain = true
+        beginAgain()
+        goOn()
+        looksUpAgain = false
     }
 
     /// Makes the arrival of everything that is judged from now on later than this time.
@@ -210,6 +221,11 @@ public struct Worker: ~Copyable {
         guard let seen else { return false }
         if lines <= judgedBefore {
             guard repeated.contains(lines) else { return false }
+            if looksUpAgain, case .new(let sighting) = judge.note(event, in: seen, at: block.arrival) {
+                sightings.append(sighting)
+                repeated.remove(lines)
+                return false
+            }
             tally.countDuplicate()
             return true
         }
@@ -218,7 +234,7 @@ public struct Worker: ~Copyable {
         case .new(let sighting): sightings.append(sighting)
         case .duplicate:
             tally.countDuplicate()
-            if consentIntake != nil { repeated.insert(lines) }
+            repeated.insert(lines)
             return true
         }
         return false
@@ -238,7 +254,7 @@ public struct Worker: ~Copyable {
         lines = 0
         faults.removeAll(keepingCapacity: true)
         sightings.removeAll(keepingCapacity: true)
-        portions.removeAll(keepingCapacity: true)
+        submissions = nil
         judge.forgetHeld()
         consentIntake = nil
         (position, judgedBefore) = (0, 0)

@@ -15,7 +15,9 @@ public struct Request: Sendable, Equatable {
         self.body = body
     }
 
-    public static let mostBody = 256 << 10
+    public static let mostBody = 8 << 20
+    /// The size of the pieces in which something longer is sent.
+    public static let piece = 256 << 10
 }
 
 public struct Response: Sendable, Equatable {

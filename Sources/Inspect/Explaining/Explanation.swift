@@ -2,6 +2,7 @@
 // reports what the worker did. It never shows values that a route hashes, or texts that come from the environment or a file.
 
 internal import Admission
+internal import ConsentGate
 internal import Events
 internal import Judging
 public import Ledger
@@ -46,6 +47,8 @@ public struct Explanation: Sendable {
         public var shaped: [Shaped] = []
         /// The event as the module of each provider gets it. It is not masked, so it is never shown.
         public var handOvers: [HandOver] = []
+        /// What the second check of consent answers now. It is nil if no ledger is kept, or if the event was not admitted.
+        var secondAnswer: SecondCheck.Answer?
 
         public struct StepError: Sendable {
             /// The member that was not set.
@@ -76,7 +79,9 @@ public struct Explanation: Sendable {
     /// is kept.
     public init(of text: [UInt8], from source: String, by plan: Plan, now: Int64 = 0, ledger: LedgerView? = nil) throws(WrongCount) {
         let noChance = [UInt8](repeating: 0, count: 16)
-        let ruleset = Ruleset(plan, subjectKey: ledger?.key ?? noChance, messageIDKey: noChance, records: ledger?.records)
+        let levels = RunNames()
+        let ruleset = Ruleset(
+            plan, subjectKey: ledger?.key ?? noChance, messageIDKey: noChance, records: ledger?.records, levels: levels)
         var worker = Worker(ruleset, lineLimit: plan.limits.line, depth: plan.limits.depth, blockSize: text.count)
         text.withUnsafeBytes { worker.block.text.append(contentsOf: $0) }
         worker.block.arrival = now
@@ -99,7 +104,9 @@ public struct Explanation: Sendable {
             let explainer = RouteExplainer(plan, route: plan.routes[index], finding: findings[index], came: came)
             // If the route did not admit the event, a line there belongs to an emitted event.
             let line = findings[index].verdict == .admitted ? worker.line(of: index, plan) : nil
-            return Explanation.route(index, plan: plan, explainer: explainer, line: line, paths: ruleset.paths, now: now)
+            var route = Explanation.route(index, plan: plan, explainer: explainer, line: line, paths: ruleset.paths, now: now)
+            if line != nil { route.secondAnswer = Explanation.secondAnswer(of: index, worker, by: plan, ruleset, levels, ledger) }
+            return route
         }
         emitErrors = faults.map { "emit[\($0.rule)]: \(RouteExplainer.error($0.fault))" }
         if !plan.emits.isEmpty { emitted = made.map { Explanation.name(of: $0, Mask(hidden: plan.hidden)) } }

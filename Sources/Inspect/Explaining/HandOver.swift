@@ -1,5 +1,12 @@
 // An event as the module of a provider gets it, for commands that ask the module what it would send. The event is not masked. What the
-// module makes of it must pass through `masked` before it is shown.
+// module makes of it must pass through `masked` before it is shown. As in a router, the second check of consent stands before the hand-over.
+
+internal import Admission
+internal import ConsentGate
+internal import Judging
+internal import Ledger
+internal import Plans
+internal import Workers
 
 extension Explanation {
     public struct HandOver: Sendable {
@@ -37,12 +44,35 @@ extension Explanation {
 }
 
 extension Explanation {
-    /// Adds to each route that hands the event over what the second check of consent says. Between the two checks of an explanation no time
-    /// passes and no record changes, so its answer is that of the first one.
+    /// Adds to each route that hands the event over what the second check of consent says now. If it does not let the event pass, no module
+    /// gets it.
     public mutating func addSecondCheck() {
         for index in routes.indices where !routes[index].handOvers.isEmpty {
-            let why = "asked again at the hand-over, with the same answer as long as no record changes"
+            let why: String
+            switch routes[index].secondAnswer {
+            case nil: why = "no ledger is kept, so nothing is asked again at the hand-over"
+            case .pass: why = "asked again at the hand-over: what is on record lets it pass now"
+            case .refused: why = "asked again at the hand-over: refused, so it is destroyed and no module gets it"
+            case .unreadable: why = "asked again at the hand-over: the records cannot be read, so it waits"
+            }
             routes[index].decisions.append(Decision(stage: .consent, why: why))
+            if routes[index].secondAnswer ?? .pass != .pass { routes[index].handOvers = [] }
         }
+    }
+
+    /// Asks the second check about the event, as the lane of the route's first provider holds it. Returns nil if no ledger is kept, since a
+    /// router has no second check then, or if the route did not admit the event.
+    static func secondAnswer(
+        of route: Int, _ worker: borrowing Worker, by plan: Plan, _ ruleset: Ruleset, _ levels: RunNames, _ ledger: LedgerView?
+    ) -> SecondCheck.Answer? {
+        guard let ledger, let provider = plan.routes[route].providers.first else { return nil }
+        let (entries, subjects) = (worker.parcels[provider].entries, worker.parcels[provider].subjects)
+        guard let place = entries.firstIndex(where: { Int($0.route) == route }) else { return nil }
+        let check = SecondCheck(ledger.records, levels: levels)
+        check.adopt(ruleset.consent)
+        for withdrawal in ledger.withdrawals { check.ban(withdrawal) }
+        let answer = check.check(entries, subjects)
+        guard case .refused(let refused) = answer else { return answer }
+        return refused.contains(place) ? .refused([place]) : .pass
     }
 }

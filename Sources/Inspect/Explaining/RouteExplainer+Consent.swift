@@ -15,8 +15,7 @@ extension RouteExplainer {
 
         switch finding.verdict {
         case .denied(.broken):
-            let broken = gate.signals.filter(\.isBroken)
-            return broken.map { "\($0.member.path) must be \($0.member.form), is \(value($0.member.path))" }.joined(separator: "; ")
+            return gate.broken.map { "\(printable($0.path.description)) must be \($0.form), is \(value($0.path))" }.joined(separator: "; ")
         case .denied(.unknown):
             let record = gate.record == nil ? "" : ", nothing is on record"
             let fate = gate.isHolding ? "it has no id for which it could be held" : "unknown subjects are denied\(asUnknown(section))"

@@ -52,6 +52,9 @@ struct RouteExplainer {
             let match = route.match[mismatch]
             return "\(isNow(match.path)), \(noneOf(match.anyOf.map(shown)))"
         }
+        if finding.verdict == .filtered(.match) {
+            return "\(isNow(Path(keys: ["type"]))), which only a route that matches the type takes beside a ledger"
+        }
         if case .filtered = finding.verdict, let condition = finding.condition { return describe(condition) }
         let named = globs.isEmpty ? [] : ["\(isNow(name)), \(globs.count == 1 ? "as" : "one of") \(list(globs))"]
         let matched = route.match.map { isNow($0.path) }

@@ -10,6 +10,7 @@ public struct Target: Sendable {
         case patch = "PATCH"
         /// For requests without events.
         case get = "GET"
+        case delete = "DELETE"
 
         /// The methods with which events are sent.
         public static let ofEvents = [Method.post, .put, .patch]

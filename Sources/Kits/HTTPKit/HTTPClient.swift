@@ -56,7 +56,7 @@ public final class HTTPClient: @unchecked Sendable {
     public func send(_ requests: any Requests, of delivery: consuming Delivery) { take(PendingDelivery(delivery, requests)) }
 
     /// The scheme and the host of a target, for messages.
-    func origin(of target: Int) -> String { rules.targets[target].address.origin }
+    public func origin(of target: Int) -> String { rules.targets[target].address.origin }
 
     /// Returns words that are safe to show: they may be what a server said, which can repeat a secret.
     func shown(_ words: String) -> String { printable(rules.secrets.concealed(in: words)) }

@@ -3,55 +3,73 @@
 
 public import PluginKit
 
+/// What came of a request without events.
+public enum Asked: Sendable {
+    /// There is a whole answer to a request that was sent whole. The outcome is the one by its status.
+    case answered(Reply, standard: Outcome)
+    /// There is no such answer, for this reason.
+    case unanswered(Outcome)
+    /// There was nothing within the time.
+    case late
+}
+
 extension HTTPClient {
-    /// Sends a request to a target and returns what the answer says. `judge` gets a whole answer to a request that was sent whole; if it
-    /// returns nil, the answer counts by its status. It waits for at most that many milliseconds. The request then goes on until the
-    /// client is closed.
-    public func probe(
-        _ target: Int, _ body: [UInt8], within milliseconds: Int, judge: @escaping @Sendable (Reply) -> Probe?
-    ) -> Probe {
-        let found = Monitor<Probe?>(nil)
-        let request = ProbeRequest(target: target, body: body, judge: judge)
+    /// Sends a request to a target, or to another place at its origin, and waits for at most that many milliseconds. The request then goes
+    /// on until the client is closed.
+    public func ask(_ target: Int, at place: Place? = nil, _ body: [UInt8], within milliseconds: Int) -> Asked {
+        let found = Monitor<Asked?>(nil)
+        let request = SingleRequest(target: target, place: place, body: body)
         let delivery = Delivery(withoutEvents: { outcome in
-            found.withLock { $0 = request.verdict?.shown(self.shown) ?? Probe(by: outcome, at: self.origin(of: target)) }
+            found.withLock { $0 = request.reply.map { .answered($0, standard: outcome) } ?? .unanswered(outcome) }
             found.wake()
         })
         send(request, of: delivery)
         let until = Clock.system.now() + .milliseconds(max(0, milliseconds))
         return found.waitUntilReady { found in
             if let found { return .ready(found) }
-            let late = Probe.failed("\(self.origin(of: target)) did not answer within \(milliseconds) ms")
-            return Clock.system.now() >= until ? .ready(late) : .notBefore(until)
+            return Clock.system.now() >= until ? .ready(.late) : .notBefore(until)
+        }
+    }
+
+    /// Sends a request to a target and returns what the answer says. `judge` gets a whole answer to a request that was sent whole; if it
+    /// returns nil, the answer counts by its status.
+    public func probe(
+        _ target: Int, _ body: [UInt8], within milliseconds: Int, judge: @escaping @Sendable (Reply) -> Probe?
+    ) -> Probe {
+        switch ask(target, body, within: milliseconds) {
+        case .answered(let reply, let outcome): judge(reply)?.shown(shown) ?? Probe(by: outcome, at: origin(of: target))
+        case .unanswered(let outcome): Probe(by: outcome, at: origin(of: target))
+        case .late: .failed("\(origin(of: target)) did not answer within \(milliseconds) ms")
         }
     }
 }
 
-/// The one request of a probe.
-private final class ProbeRequest: Requests, @unchecked Sendable {
+/// A request that is the only one of its delivery.
+private final class SingleRequest: Requests, @unchecked Sendable {
     private let index: Int
+    private let place: Place?
     private let bytes: UnsafeMutableRawBufferPointer
-    private let judge: @Sendable (Reply) -> Probe?
-    private let found = Monitor<Probe?>(nil)
+    private let found = Monitor<Reply?>(nil)
 
-    init(target: Int, body: [UInt8], judge: @escaping @Sendable (Reply) -> Probe?) {
+    init(target: Int, place: Place?, body: [UInt8]) {
         index = target
+        self.place = place
         bytes = .allocate(byteCount: body.count, alignment: 1)
         bytes.copyBytes(from: body)
-        self.judge = judge
     }
 
     deinit { bytes.deallocate() }
 
-    /// What the judge made of the answer.
-    var verdict: Probe? { found.withLock { $0 } }
+    /// The whole answer, if there was one.
+    var reply: Reply? { found.withLock { $0 } }
 
     var count: Int { 1 }
     func target(of index: Int) -> Int { self.index }
+    func place(of index: Int) -> Place? { place }
     func body(_ index: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(bytes) }
 
     func outcome(of reply: Reply, to index: Int, standard: Outcome) -> Outcome {
-        let verdict = judge(reply)
-        found.withLock { $0 = verdict }
+        found.withLock { $0 = reply }
         return standard
     }
 }

@@ -2,7 +2,7 @@
 
 internal import CCurl
 
-public struct Reply {
+public struct Reply: Sendable {
     let result: CURLcode
     /// The status of the final answer. It is 0 if there was none.
     public let status: Int

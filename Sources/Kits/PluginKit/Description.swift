@@ -49,6 +49,8 @@ public struct Description: Sendable {
     /// handed over.
     public var asks: Bool
     public var delivery: Delivery
+    /// What a person does to erase someone at the destination without the module, in one line.
+    public var byHand: String?
     /// Where the members of an event go, and what of an event is refused or cut.
     public var mapping: [MappingRow] = []
     public var refuses: [LimitRow] = []
@@ -104,6 +106,7 @@ public struct Description: Sendable {
                     ("deadline", delivery.deadline.map(JSONText.string)),
                 ])
             ),
+            ("by_hand", byHand.map(JSONText.string)),
             ("mapping", mapping.isEmpty ? nil : JSONText.list(mapping.map(\.json))),
             ("refuses", refuses.isEmpty ? nil : JSONText.list(refuses.map(\.json))),
             ("cuts", cuts.isEmpty ? nil : JSONText.list(cuts.map(\.json))),

@@ -105,7 +105,8 @@ private func table<A: Adapter>(
         let place = exported.count
         assert(describers.count == creators.count, "a table has no function that describes it")
         precondition(place < creators.count, "a module exports one provider")
-        let text = Array(type.description.json(erase: type is any Eraser.Type).utf8)
+        let canErase = type is any Eraser.Type || type is any SubjectEraser.Type
+        let text = Array(type.description.json(erase: canErase).utf8)
         let description = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: text.count)
         _ = description.initialize(from: text)
         let table = UnsafeMutablePointer<switchyard_plugin>.allocate(capacity: 1)
@@ -130,7 +131,8 @@ private func table<A: Adapter>(
                 reopen: { raw in instance(raw).adapter.reopen() },
                 erase: type is any Eraser.Type ? erase : nil,
                 preview: type is any Previewer.Type ? preview : nil,
-                probe: type is any Prober.Type ? probe : nil))
+                probe: type is any Prober.Type ? probe : nil,
+                erase_subjects: type is any SubjectEraser.Type ? eraseSubjects : nil))
         exported.append(Exported(type: ObjectIdentifier(type), description: description, make: make, table: table))
         return UnsafePointer(table)
     }
@@ -182,6 +184,18 @@ private let erase: @convention(c) (UnsafeMutableRawPointer?, switchyard_bytes, U
         let eraser = instance.adapter as? any Eraser
     else { return completion.finish(.rejected("the subjects are not a JSON array of texts")) }
     completion.finish(eraser.erase(subjects: ids))
+}
+
+private let eraseSubjects: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<switchyard_erasure>?) -> Void = { raw, erasure in
+    guard let erasure else { return }
+    let instance = instance(raw)
+    let ending = ErasureEnding(erasure)
+    guard let eraser = instance.adapter as? any SubjectEraser, let erasure = Erasure(erasure) else {
+        return instance.link.call { _ in ending.end(.init(.unknown("the subjects are not a JSON array of members and ids"), state: nil)) }
+    }
+    let answer = eraser.erase(erasure)
+    // After the end of the instance the host may be gone.
+    instance.link.call { _ in ending.end(answer) }
 }
 
 private let preview:

@@ -61,7 +61,7 @@ extension ConcurrentProvider {
     public func flush(_ completion: consuming Completion) { completion.finish(.delivered) }
 }
 
-/// A destination that can erase the data of subjects. Conformance to this protocol announces the capability.
+/// The older form of `SubjectEraser`, whose entry of the table the router does not call.
 public protocol Eraser: Adapter {
     func erase(subjects: [String]) -> Outcome
 }

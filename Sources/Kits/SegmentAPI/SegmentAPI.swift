@@ -18,10 +18,12 @@ public struct SegmentAPI: Sendable {
 
     public static func refuses(deepest: Int?) -> [LimitRow] {
         [
-            LimitRow(.id, most: 100, "events without userId and anonymousId; a messageId of more than 100 characters"),
-            LimitRow(.kind, "alias without previousId or userId, group without groupId, track without a name"),
-            LimitRow(.size, most: 32 << 10, "events of more than 32 KiB"),
-        ] + (deepest.map { [LimitRow(.depth, most: $0, "more than \($0) objects and lists in one another")] } ?? [])
+            .noPerson, .trackWithoutName, .groupWithoutID, .aliasWithoutPreviousID, LimitRow(.kind, "alias without userId"),
+            .size(32 << 10), LimitRow(.other, most: longestMessageId, "a messageId of more than \(longestMessageId) characters"),
+            LimitRow(
+                .other, "properties, traits, context and integrations that are no objects, and ids that are neither texts nor numbers"),
+            LimitRow(.other, "context with the member switchyard_unmapped, if the provider writes it"),
+        ] + (deepest.map { [.depth($0)] } ?? [])
     }
 
     private static let objectNames = ["properties", "traits", "context", "integrations"]

@@ -79,6 +79,24 @@ package final class Mapper<V: Vendor> {
         return preview
     }
 
+    enum SampleBody {
+        case made(String)
+        case refused(String)
+    }
+
+    /// Returns the first body of one event that arrives now.
+    func sample(_ event: String) -> SampleBody {
+        Batch.with([event], arrivals: [clock.wall()]) { batch in
+            map(batch.lines, batch.arrivals)
+            guard let body = Bodies(wire, endpoints).bodies.first else {
+                return .refused(wire.refused.first?.reason ?? "it makes no request")
+            }
+            plain.removeAll()
+            Bodies.write(body, of: wire, endpoints[body.endpoint.index].envelope, into: &plain)
+            return .made(String(decoding: plain.bytes, as: UTF8.self))
+        }
+    }
+
     /// Maps every event of the batch into `wire`.
     private func map(_ lines: Lines, _ arrivals: UnsafeBufferPointer<Int64>, isPreview: Bool = false) {
         let now = clock.wall()

@@ -1,6 +1,8 @@
 // A table of members and the names that a vendor has for them, such as context.os.name and $os. It is also the source of the rows of the
 // mapping that the module describes.
 
+public import PluginKit
+
 /// The table as a vendor writes it: from the path of a member to the name at the vendor. If two members have the same name there, the first
 /// one that is present is written, and the others are left to `rest`.
 public typealias MemberTable = KeyValuePairs<StaticString, StaticString>
@@ -34,4 +36,10 @@ extension WireEvents {
     public mutating func texts(_ map: MemberMap, of event: CanonicalEvent) {
         members(map, of: event) { $0.isText && $0.isIdentity }
     }
+}
+
+extension KeyValuePairs where Key == StaticString, Value == StaticString {
+    /// The rows of the mapping for the members of the table. `base` is where their paths begin, and `place` the object into which they go,
+    /// each with a dot behind it.
+    public func rows(at base: String = "", in place: String = "") -> [MappingRow] { map { MappingRow("\(base)\($0)", "\(place)\($1)") } }
 }

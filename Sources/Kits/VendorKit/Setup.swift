@@ -6,8 +6,13 @@ public import PluginKit
 
 /// The request of a probe, and what its answers mean.
 struct VendorProbe: Sendable {
+    enum Body: Sendable {
+        case bytes([UInt8])
+        /// What `map` makes of an event, and what is then sent of that body.
+        case sample(String, wrap: @Sendable (String) -> String)
+    }
     let endpoint: Endpoint
-    let body: [UInt8]
+    let body: Body
     let judge: @Sendable (Reply) -> Probe?
 }
 
@@ -19,6 +24,7 @@ public struct Setup {
     public var credentialsRemedy = "correct the credentials"
 
     private(set) var endpoints: [Endpoint] = []
+    private(set) var erasureEndpoints: [Endpoint] = []
     private(set) var paths: [Path] = []
     private(set) var secrets: [String] = []
     private var declaredProbe: VendorProbe?
@@ -26,11 +32,14 @@ public struct Setup {
     private(set) var reserved: [(member: Member, fault: String)] = []
     /// The setting `url`.
     private let url: String?
+    /// The setting `erase_url`.
+    private let eraseURL: String?
 
     init(_ settings: Settings, _ host: Host) {
         self.settings = settings
         self.host = host
         url = settings.get("url")
+        eraseURL = settings.get("erase_url")
     }
 
     /// Returns a setting that is a secret. It is never shown, even if the vendor's server repeats it.
@@ -68,7 +77,24 @@ public struct Setup {
         return Endpoint.ID(index: endpoints.count - 1)
     }
 
-    private func placed(_ endpoint: Endpoint) -> Endpoint {
+    /// Declares where requests of erasures go. It is the address of the setting `erase_url`, or else of `url`: what is sent elsewhere than to
+    /// the vendor is never erased there.
+    /// With `followsURL` false the setting `url` does not count: it is the address of something else.
+    public mutating func erasureEndpoint(
+        _ base: String, path: String, method: Target.Method = .post, contentType: String = "application/json", headers: [Header] = [],
+        followsURL: Bool = true
+    ) -> ErasureEndpoint.ID {
+        var endpoint = Endpoint(base, path: path, envelope: Envelope(), limits: .init())
+        endpoint.method = method
+        endpoint.contentType = contentType
+        endpoint.headers = headers
+        erasureEndpoints.append(Self.placed(endpoint, at: eraseURL ?? (followsURL ? url : nil)))
+        return ErasureEndpoint.ID(index: erasureEndpoints.count - 1)
+    }
+
+    private func placed(_ endpoint: Endpoint) -> Endpoint { Self.placed(endpoint, at: url) }
+
+    private static func placed(_ endpoint: Endpoint, at url: String?) -> Endpoint {
         guard let url else { return endpoint }
         var endpoint = endpoint
         endpoint.base = url
@@ -82,9 +108,20 @@ public struct Setup {
     /// Declares a request by which the vendor says whether the credentials are right, and which stores nothing. `judge` gets whole answers
     /// only; if it returns nil, the answer counts by its status. Without such a request a probe only connects to the host.
     public mutating func probe(_ endpoint: Endpoint, body: String = "", judge: @escaping @Sendable (Reply) -> Probe? = { _ in nil }) {
+        declare(endpoint, .bytes(Array(body.utf8)), judge)
+    }
+
+    /// Declares a request that has the vendor validate the body that `map` makes of an event at that moment, with these settings. `wrap` makes
+    /// the request's body of it.
+    public mutating func probe(
+        _ endpoint: Endpoint, sample event: String, wrap: @escaping @Sendable (String) -> String,
+        judge: @escaping @Sendable (Reply) -> Probe?
+    ) { declare(endpoint, .sample(event, wrap: wrap), judge) }
+
+    private mutating func declare(_ endpoint: Endpoint, _ body: VendorProbe.Body, _ judge: @escaping @Sendable (Reply) -> Probe?) {
         // A proxy or a server of one's own may have only the API for events.
         let mayBeMissing = isRedirected && !endpoints.contains { $0.path == endpoint.path }
-        declaredProbe = VendorProbe(endpoint: placed(endpoint), body: Array(body.utf8)) { reply in
+        declaredProbe = VendorProbe(endpoint: placed(endpoint), body: body) { reply in
             if mayBeMissing, [404, 405, 410].contains(reply.status) {
                 return .reached(code: reply.status, "it was reached at url, and has nothing there that checks the credentials")
             }
@@ -101,7 +138,7 @@ public struct Setup {
         root.path = "/"
         root.method = .get
         root.contentType = ""
-        return VendorProbe(endpoint: root, body: []) { reply in
+        return VendorProbe(endpoint: root, body: .bytes([])) { reply in
             .reached(code: reply.status, "it was reached, and it has no way to check the credentials without storing something")
         }
     }
@@ -116,9 +153,9 @@ public struct Setup {
         reserved.append((member("\(object).\(name)"), "\(object) has the member \(name), which the provider itself writes"))
     }
 
-    /// Names the members of a table. If `object` is given, it is the path of an object of the event that is copied as a whole: a name that
-    /// it has already is not written again, and the member is left to `rest`.
-    public mutating func members(_ table: MemberTable, into object: String? = nil) -> MemberMap {
+    /// Names the members of a table, whose paths begin at `base`, such as "traits.". If `object` is given, it is the path of an object of the
+    /// event that is copied as a whole: a name that it has already is not written again, and the member is left to `rest`.
+    public mutating func members(_ table: MemberTable, at base: String = "", into object: String? = nil) -> MemberMap {
         let container = object.map(Setup.path)?.keys ?? []
         var names: [String] = []
         let rows = table.map { path, name in
@@ -126,7 +163,7 @@ public struct Setup {
             let first = names.firstIndex(of: text) ?? names.count
             names.append(text)
             let own: Member? = object == nil ? nil : Member(index: add(Path(keys: container + [text])))
-            return MemberMap.Row(member: member("\(path)"), name: name, own: own, first: first)
+            return MemberMap.Row(member: member("\(base)\(path)"), name: name, own: own, first: first)
         }
         return MemberMap(rows: rows)
     }

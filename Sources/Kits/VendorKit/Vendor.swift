@@ -41,6 +41,8 @@ public struct VendorDescription: Sendable {
     /// True if the vendor recognizes an event that comes again by its id.
     public var deduplicates: Bool
     public var delivery: Description.Delivery
+    /// What a person does to erase someone at the vendor without the module, in one line.
+    public var byHand: String?
     /// Where the members of an event go. It is printed by `switchyard providers NAME --mapping`.
     public var mapping: [MappingRow]
     /// What of an event is refused, and what is cut, with the default settings. `switchyard check --swap` compares these rows with those of
@@ -51,7 +53,8 @@ public struct VendorDescription: Sendable {
     public init(
         name: String, version: String, summary: String, settings: KeyValuePairs<String, Schema>,
         compressions: [Compression] = [.none, .gzip], deduplicates: Bool = true,
-        delivery: Description.Delivery = .init(ordered: false), mapping: [MappingRow] = [], refuses: [LimitRow] = [], cuts: [LimitRow] = []
+        delivery: Description.Delivery = .init(ordered: false), byHand: String? = nil, mapping: [MappingRow] = [], refuses: [LimitRow] = [],
+        cuts: [LimitRow] = []
     ) {
         self.name = name
         self.version = version
@@ -60,6 +63,7 @@ public struct VendorDescription: Sendable {
         self.compressions = compressions
         self.deduplicates = deduplicates
         self.delivery = delivery
+        self.byHand = byHand
         self.mapping = mapping
         self.refuses = refuses
         self.cuts = cuts

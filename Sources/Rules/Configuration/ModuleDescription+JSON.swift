@@ -37,6 +37,7 @@ extension ModuleDescription {
         description.writesToStreams = draft.capabilities.streams
         description.asks = draft.capabilities.asks
         description.delivery = draft.delivery
+        description.byHand = draft.byHand
         (description.mapping, description.refuses, description.cuts) = (draft.mapping, draft.refuses, draft.cuts)
         return description
     }
@@ -52,6 +53,7 @@ enum DescriptionForm {
         var capabilities = Capabilities()
         var written = DeliveryForm.Draft()
         var delivery = DeliveryPlan()
+        var byHand = ""
         var mapping: [ModuleDescription.MappingRow] = []
         var refuses: [ModuleDescription.LimitRow] = []
         var cuts: [ModuleDescription.LimitRow] = []
@@ -74,6 +76,7 @@ enum DescriptionForm {
             Member("limits", limits, "The most that a batch may hold.", into: \.limits),
             Member("capabilities", capabilities, "What it can do.", into: \.capabilities),
             Member("delivery", DeliveryForm.form, "How its lane delivers unless routes.json says otherwise.", into: \.written),
+            Member("by_hand", text, "What a person does to erase someone there without the module.", into: \.byHand),
             Member("mapping", Forms.list("rows", of: mappingRow, least: 0), "Where the members of an event go.", into: \.mapping),
             Member("refuses", Forms.list("rows", of: limitRow, least: 0), "What of an event is refused.", into: \.refuses),
             Member("cuts", Forms.list("rows", of: limitRow, least: 0), "What of an event is cut.", into: \.cuts),

@@ -46,7 +46,7 @@ extension Judge {
     ) {
         context.isTrial = isTrial
         defer { context.isTrial = false }
-        begin(held: terms)
+        begin(held: terms, isForLedger: isForLedger(event))
         let padded = terms.messageID + [UInt8](repeating: 0, count: Words.slack)
         padded.withUnsafeBufferPointer { id in
             copies.givenID = terms.messageID.isEmpty ? nil : ByteRun(base: id.baseAddress!, count: terms.messageID.count)
@@ -63,8 +63,8 @@ extension Judge {
     }
 
     /// Begins with an event that was held.
-    private mutating func begin(held terms: HeldTerms) {
-        begin(terms.arrival, terms.source ?? -1, raisedFrom: terms.level)
+    private mutating func begin(held terms: HeldTerms, isForLedger: Bool) {
+        begin(terms.arrival, terms.source ?? -1, raisedFrom: terms.level, isForLedger: isForLedger)
         if let source = terms.source { filter.limit(source: source, key: terms.key) } else { filter.removeLimit() }
     }
 

@@ -18,7 +18,7 @@ extension Judge {
             forgetErrors()
         }
         filter.removeLimit()
-        begin(arrival, source)
+        begin(arrival, source, isForLedger: isForLedger(event))
         return (0..<rules.routes.count).map { route in
             copies.transform.findings = []
             let verdict: Verdict =

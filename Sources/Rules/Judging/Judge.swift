@@ -101,15 +101,15 @@ public struct Judge: ~Copyable {
                 continue
             }
             tally.countEmitted()
-            judgeAlone(made, arrival: arrival, source: source, parcels: parcels, tally: &tally, raisedFrom: raised)
+            judgeAlone(made, arrival: arrival, source: source, parcels: parcels, tally: &tally, raisedFrom: raised, isEmitted: true)
         }
     }
 
     @inline(__always) private mutating func judgeAlone(
         _ event: ScannedEvent, arrival: Int64, source: Int, parcels: UnsafeMutablePointer<Parcel>, tally: inout Tally,
-        raisedFrom: Int = 0
+        raisedFrom: Int = 0, isEmitted: Bool = false
     ) {
-        begin(arrival, source, raisedFrom: raisedFrom)
+        begin(arrival, source, raisedFrom: raisedFrom, isForLedger: !isEmitted && isForLedger(event))
         assert(holding.isEmpty, "routes that hold an earlier event")
         for route in 0..<rules.routes.count {
             switch decide(event, route) {
@@ -143,10 +143,20 @@ public struct Judge: ~Copyable {
     }
 
     /// Begins with another event.
-    @inline(__always) mutating func begin(_ arrival: Int64, _ source: Int, raisedFrom: Int = 0) {
+    @inline(__always) mutating func begin(_ arrival: Int64, _ source: Int, raisedFrom: Int = 0, isForLedger: Bool = false) {
         context.begin(arrival, source)
-        filter.begin()
+        filter.begin(isForLedger: isForLedger)
         gate.forget(raisedFrom: raisedFrom)
+    }
+
+    /// True if the event only speaks to the ledger: its type is `consent` or `reset`, and a ledger is kept. `identify`, `alias` and the
+    /// preferences of Segment's platform are events that routes take like any other. Emitted events never speak to the ledger.
+    @inline(__always) mutating func isForLedger(_ event: ScannedEvent) -> Bool {
+        guard statement != nil else { return false }
+        switch statement(event) {
+        case .own, .reset: return emitter.isIdle || !event.slots[rules.markSlot].isPresent
+        case .none, .preferences, .alias, .identify: return false
+        }
     }
 
     /// Returns what becomes of the event on one route.

@@ -13,6 +13,8 @@ struct RouteFilter {
     private var bounds: UnsafePointer<Bool>?
     /// True if a route took the event: its filter matched, whatever consent and the sample decided afterwards.
     private var isTaken = false
+    /// True if the event is a statement for the ledger alone: only a route that matches the type takes it.
+    private var isForLedger = false
 
     init(_ rules: Rules) {
         routes = rules.routes
@@ -28,7 +30,10 @@ struct RouteFilter {
     mutating func removeLimit() { bounds = nil }
 
     /// Begins with another event, with the same limit.
-    @inline(__always) mutating func begin() { isTaken = false }
+    @inline(__always) mutating func begin(isForLedger: Bool = false) {
+        isTaken = false
+        self.isForLedger = isForLedger
+    }
 
     /// Returns the stage of the filter that excludes the event. Returns nil if the route takes the event.
     @inline(__always) mutating func stage(_ event: ScannedEvent, route index: Int, context: inout EventContext) -> FilterStage? {
@@ -36,6 +41,7 @@ struct RouteFilter {
         let route = routes.baseAddress! + index
         if let bounds, !bounds[index] { return .key }
         if route.pointee.takesRest, isTaken { return .else }
+        if isForLedger, !route.pointee.matchesType { return .match }
         if !route.pointee.events.isEmpty {
             guard let text = context.readName(event), route.pointee.events.match(text) else {
                 return .events

@@ -15,6 +15,8 @@ struct RouteRules: BitwiseCopyable {
     let not: Exclusion
     /// True if it takes only events that no earlier route took.
     let takesRest: Bool
+    /// True if `match` names the type. Only such a route takes events of type `consent` and `reset`, if a ledger is kept.
+    let matchesType: Bool
     /// The index of the ruleset's expression that must be true. It is -1 if there is none.
     let condition: Int
     let demand: Demand

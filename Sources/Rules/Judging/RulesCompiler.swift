@@ -46,6 +46,7 @@ struct RulesCompiler {
                 match: store.list(route.match.map { MatchRule($0, slot: slot($0.path), in: store) }),
                 not: Exclusion(route.not, slot: slot, in: store),
                 takesRest: route.takesRest,
+                matchesType: route.matchesType,
                 condition: conditions.filters[index],
                 demand: consent?.demand(ofRoute: index) ?? Demand(),
                 edits: compileEdits(route, cutsFields: cutsFields, edits: &edits, programs: &programs),

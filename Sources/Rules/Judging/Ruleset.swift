@@ -156,10 +156,7 @@ struct WantedPaths {
         if let section {
             paths += section.subject + section.fields.map(\.path)
             if section.ledger != nil { paths += ConsentStatementRules.paths.map(Path.init(keys:)) }
-            if readsConsent {
-                paths += ConsentSection.paths
-                if let by = section.unknownBy { paths.append(by.path) }
-            }
+            if readsConsent { paths += ConsentSection.paths(section) }
         }
     }
 }

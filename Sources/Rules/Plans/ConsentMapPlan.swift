@@ -1,6 +1,8 @@
 // The meaning of consent in the formats of other platforms: `map` of the consent section. It names no format: each signal of the consent
 // gate declares with a `ConsentMeaningSchema` what its meaning may say, and reads the meaning that the section gives it.
 
+public import Events
+
 public struct ConsentMapPlan: Sendable, Equatable {
     /// One purpose, with its meaning in the other format.
     public struct Entry<Meaning: Sendable & Equatable>: Sendable, Equatable {
@@ -15,6 +17,8 @@ public struct ConsentMapPlan: Sendable, Equatable {
     private var signals: [String: [Entry<ConsentMeaning>]] = [:]
     /// Other names of the purpose, which mean the same as its own.
     public var categories: [Entry<[String]>] = []
+    /// Members of the user's own, each with the values that grant the purpose.
+    public var members: [Entry<[MatchPlan]>] = []
 
     public init() {}
 
@@ -25,7 +29,14 @@ public struct ConsentMapPlan: Sendable, Equatable {
     }
 
     /// All purposes that the map names. A purpose may occur several times.
-    public var purposes: [String] { signals.values.joined().map(\.purpose) + categories.map(\.purpose) }
+    public var purposes: [String] { signals.values.joined().map(\.purpose) + categories.map(\.purpose) + members.map(\.purpose) }
+
+    /// The paths of the user's own members, each once.
+    public var memberPaths: [Path] {
+        var paths: [Path] = []
+        for match in members.flatMap(\.meaning) where !paths.contains(match.path) { paths.append(match.path) }
+        return paths
+    }
 }
 
 /// The meaning of a signal for one purpose, in the form that the schema of the signal describes.

@@ -87,6 +87,8 @@ public struct HTTPLimits: Sendable, Equatable {
     public var request = Duration.seconds(120)
     /// The least bytes per second of a body, after its first five seconds.
     public var rate = 1_000
+    /// The time from the end of a request until it is answered.
+    public var answerWithin = Duration.seconds(2)
     /// The time until a client has read its reply.
     public var reply = Duration.seconds(30)
     public init() {}

@@ -36,6 +36,8 @@ public struct ModuleDescription: Sendable {
     /// The most batches that may be sent at once.
     public var concurrency = 1
     public var canErase = false
+    /// What a person does to erase someone at the destination without the module. It is empty if the module does not say it.
+    public var byHand = ""
     /// True if its destination recognizes a repeated event by its `messageId`.
     public var deduplicates = false
     /// True if the module itself writes to the router's standard output or standard error. Then it keeps both when it is isolated.

@@ -162,6 +162,8 @@ public struct ConsentPlan: Sendable {
     public var minimumVersion: String?
     /// The ledger that keeps consent on record. If it is nil, there is no ledger, and only events say what their subjects consent to.
     public var ledger: LedgerPlan?
+    /// The key that encrypts the evidence of decisions in events. If it is nil, no evidence is kept.
+    public var evidence: Int?
     /// The meaning of consent in the formats of other platforms.
     public var map = ConsentMapPlan()
     /// The members that demand more than their event: the path and the index of the level.
@@ -249,12 +251,14 @@ public struct RoutePlan: Sendable {
     public var transforms: [any Step] = []
     /// Indices into `Plan.providers`.
     public var providers: [Int] = []
+    /// True if `match` names the type of the event, so that the route can take events of type `consent` and `reset` beside a ledger.
+    public var matchesType: Bool { match.contains { $0.path == Path(keys: ["type"]) } }
 
     public init(name: String) { self.name = name }
 }
 
 /// The condition that the member at `path` equals one of the values.
-public struct MatchPlan: Sendable {
+public struct MatchPlan: Sendable, Equatable {
     public var path: Path
     public var anyOf: [Scalar]
     public init(path: Path, anyOf: [Scalar]) {

@@ -2,14 +2,17 @@
 
 /// A kind of personal data. The order of the cases is the order in which they are tried at one position.
 public enum Sensitive: UInt8, Sendable, CaseIterable {
-    case token, email, iban, card, ip, phone
+    case token, key, email, iban, card, nationalID, mac, ip, phone
 
     public var name: String {
         switch self {
         case .token: "token"
+        case .key: "key"
         case .email: "email"
         case .iban: "iban"
         case .card: "card"
+        case .nationalID: "national_id"
+        case .mac: "mac"
         case .ip: "ip"
         case .phone: "phone"
         }
@@ -17,11 +20,11 @@ public enum Sensitive: UInt8, Sendable, CaseIterable {
 }
 
 public struct SensitiveSet: OptionSet, Sendable, Hashable {
-    public let rawValue: UInt8
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    public let rawValue: UInt16
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
     public init(_ one: Sensitive) { rawValue = 1 << one.rawValue }
 
-    public static let all = SensitiveSet(rawValue: 1 << UInt8(Sensitive.allCases.count) - 1)
+    public static let all = SensitiveSet(rawValue: 1 << UInt16(Sensitive.allCases.count) - 1)
 
     @inline(__always) public func contains(_ one: Sensitive) -> Bool { rawValue >> one.rawValue & 1 != 0 }
     public var list: [Sensitive] { Sensitive.allCases.filter(contains) }
@@ -39,15 +42,20 @@ public struct Scrub: Sendable, Hashable {
     }
 
     public var kinds: SensitiveSet
+    /// The countries whose national ids are found.
+    public var countries: CountrySet
     public var action: Action
     /// The texts that replace the finds, by `Sensitive.rawValue`.
     public var texts: [String]
 
     public static let defaultTexts = Sensitive.allCases.map { "[\($0.name)]" }
 
-    public init(kinds: SensitiveSet = .all, action: Action = .replace, texts: [String] = Scrub.defaultTexts) {
+    public init(
+        kinds: SensitiveSet = .all, countries: CountrySet = .all, action: Action = .replace, texts: [String] = Scrub.defaultTexts
+    ) {
         precondition(texts.count == Sensitive.allCases.count, "a text for each kind")
         self.kinds = kinds
+        self.countries = countries
         self.action = action
         self.texts = texts
     }

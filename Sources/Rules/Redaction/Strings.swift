@@ -12,6 +12,7 @@ struct Seen: OptionSet {
     /// `@`, or `%`, which can begin its escape in a URL.
     @inline(__always) static var at: Seen { Seen(rawValue: 4) }
     @inline(__always) static var digit: Seen { Seen(rawValue: 8) }
+    /// A colon, or `=`, which also separates a name from its value.
     @inline(__always) static var colon: Seen { Seen(rawValue: 16) }
     @inline(__always) static var dot: Seen { Seen(rawValue: 32) }
     /// The `J` of a web token.
@@ -64,6 +65,9 @@ struct Strings: ~Copyable {
         return StringSpan(start: start, end: i, seen: Seen(rawValue: seen))
     }
 
+    /// Returns true if the text can hold an escape of a URL. The classes alone show a percent sign only where there is no `@` and no blank.
+    @inline(__always) static func canHoldPercent(_ seen: Seen) -> Bool { seen.isSuperset(of: [.at, .blank]) }
+
     /// Returns the classes of bytes that a decoded text holds.
     func seen(_ text: Subject) -> Seen {
         var seen: UInt8 = 0
@@ -90,7 +94,7 @@ struct Strings: ~Copyable {
         case UInt8(ascii: "@"): .at
         case UInt8(ascii: "%"): [.at, .blank]
         case UInt8(ascii: "0")...UInt8(ascii: "9"): .digit
-        case UInt8(ascii: ":"): .colon
+        case UInt8(ascii: ":"), UInt8(ascii: "="): .colon
         case UInt8(ascii: "."): .dot
         case UInt8(ascii: "J"): .upperJ
         case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "+"): .blank

@@ -34,5 +34,6 @@ enum Byte {
         isAlphanumeric(c) || c == UInt8(ascii: "-") || c == UInt8(ascii: "_")
     }
     @inline(__always) static func isHyphenOrDot(_ c: UInt8) -> Bool { c == UInt8(ascii: "-") || c == UInt8(ascii: ".") }
+    @inline(__always) static func isSpace(_ c: UInt8) -> Bool { c == UInt8(ascii: " ") }
     @inline(__always) static func isDot(_ c: UInt8) -> Bool { c == UInt8(ascii: ".") }
 }

@@ -3,13 +3,15 @@
 internal import Events
 
 struct Unescaped: ~Copyable {
+    /// The text, and bytes after it that can be read.
     private var buffer: UnsafeMutablePointer<UInt8>
-    private var places: UnsafeMutablePointer<UInt32>
+    /// The position of each byte, and the end of the string.
+    private(set) var places: UnsafeMutablePointer<UInt32>
     private var capacity = 256
     private var count = 0
 
     init() {
-        buffer = .allocate(capacity: capacity)
+        buffer = .allocate(capacity: capacity + Starts.slack)
         places = .allocate(capacity: capacity + 1)
     }
 
@@ -92,7 +94,7 @@ struct Unescaped: ~Copyable {
         buffer.deallocate()
         places.deallocate()
         capacity = max(wanted, capacity * 2)
-        buffer = .allocate(capacity: capacity)
+        buffer = .allocate(capacity: capacity + Starts.slack)
         places = .allocate(capacity: capacity + 1)
     }
 }

@@ -159,19 +159,29 @@ void cmicrohttpd_resume(cmicrohttpd_connection connection) { mhd.resume(connecti
 typedef struct {
   void *context;
   int (*each)(void *, const char *, size_t, const char *, size_t);
+  /* The place at which the next header must begin. NULL after a line that was not read as it was sent. */
+  const char *next;
+  int has_stopped;
 } header_visit;
+
+/* The library has replaced the carriage return and the line feed behind each line with zero bytes. */
+static int ends_line(const char *end) { return end[0] == 0 && end[1] == 0; }
 
 static enum MHD_Result visit(void *context, enum MHD_ValueKind kind, const char *name, size_t name_size, const char *value,
                              size_t value_size) {
   (void)kind;
   header_visit *to = context;
-  return to->each(to->context, name, name_size, value ? value : "", value ? value_size : 0) ? MHD_YES : MHD_NO;
+  to->next = name == to->next && value && ends_line(value + value_size) ? value + value_size + 2 : NULL;
+  to->has_stopped = !to->each(to->context, name, name_size, value ? value : "", value ? value_size : 0);
+  return to->has_stopped ? MHD_NO : MHD_YES;
 }
 
-void cmicrohttpd_headers(cmicrohttpd_connection connection, void *context,
-                         int (*each)(void *, const char *, size_t, const char *, size_t)) {
-  header_visit to = {context, each};
+int cmicrohttpd_headers(cmicrohttpd_connection connection, const char *version, void *context,
+                        int (*each)(void *, const char *, size_t, const char *, size_t)) {
+  const char *end = version + strlen(version);
+  header_visit to = {context, each, ends_line(end) ? end + 2 : NULL, 0};
   mhd.values(connection, MHD_HEADER_KIND, visit, &to);
+  return to.has_stopped || (to.next && ends_line(to.next));
 }
 
 int cmicrohttpd_reply(cmicrohttpd_connection connection, unsigned status, const void *body, size_t size, const char *const *headers,

@@ -92,7 +92,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "2:7: consent.map: must not be empty, expected tcf, gpp, google or categories"
+                "2:7: consent.map: must not be empty, expected tcf, gpp, google, categories or members"
             ]),
         Broken(
             "a map with unknown formats",
@@ -103,7 +103,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "2:8: consent.map: unknown key 'iab', expected tcf, gpp, google or categories",
+                "2:8: consent.map: unknown key 'iab', expected tcf, gpp, google, categories or members",
                 "2:17: consent.map: unknown key 'tfc', did you mean 'tcf'?",
             ]),
         Broken(
@@ -132,7 +132,7 @@ extension Broken {
                 "2:47: consent.map.tcf.analytics.purposes[3]: 8 is there twice, expected once",
                 #"2:49: consent.map.tcf.analytics.purposes[4] must be a whole number, is "8""#,
                 "2:63: consent.map.tcf.analytics.vendor must be between 1 and 65535, is 65536",
-                #"2:88: consent.map.tcf.analytics.basis[1] must be "consent" or "legitimate_interest", is "legitimate_intrest", did you mean "legitimate_interest"?"#,
+                #"2:88: consent.map.tcf.analytics.basis[1] must be "consent", "legitimate_interest" or "implied_consent", is "legitimate_intrest", did you mean "legitimate_interest"?"#,
                 "2:124: consent.map.tcf.operations: lacks 'purposes': the purposes of TCF that must all be allowed",
                 "2:133: consent.map.tcf.operations.basis: must not be empty, expected a list of bases",
             ]),

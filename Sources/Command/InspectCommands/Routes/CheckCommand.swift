@@ -112,9 +112,22 @@ extension Plan {
         if consent.isHolding { text += "\n  \(summary(of: consent.hold))" }
         if let ledger = consent.ledger {
             text += "\n  decisions are kept in the ledger, with ids hashed under the key \(hidden.masked(keys[ledger.key].name))"
+            let takers = routes.filter(\.matchesType).map(\.name)
+            text +=
+                "\n  events of type consent and reset "
+                + (takers.isEmpty
+                    ? "speak to the ledger only: no route matches the type"
+                    : "reach only routes that match the type: \(shown(takers).joined(separator: ", "))")
         }
         if let version = consent.minimumVersion {
             text += "\n  consent on record to a text before version \(hidden.masked(version)) counts as unknown"
+        }
+        for (index, level) in consent.levels.enumerated() {
+            let bound = routes.filter { $0.consent?.level == index && $0.consent?.purposes.isEmpty == true }.map(\.name)
+            guard let purposes = level.purposes, purposes.count > 1, index > 0, !bound.isEmpty else { continue }
+            text +=
+                "\n  note: level \(hidden.masked(level.name)) demands \(shown(purposes).joined(separator: ", ")) together: who refuses one of them "
+                + "stops all that route\(bound.count == 1 ? "" : "s") \(shown(bound).joined(separator: ", ")) would send; demand purposes where fewer are needed"
         }
         for field in consent.fields {
             text += "\n  \(hidden.masked(field.path.description)) is removed below \(hidden.masked(consent.levels[field.level].name))"

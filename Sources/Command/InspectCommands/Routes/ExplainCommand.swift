@@ -108,7 +108,10 @@ extension Explanation {
         for (index, route) in routes.enumerated() {
             guard let event = route.handOvers.first else { continue }
             switch inquiry.preview([event.line], arrivals: [now]) {
-            case .success(let preview): wires[index] = (name, Wire(preview, of: event))
+            case .success(let preview):
+                // If another arrival makes other requests, the reader must know that this one is assumed.
+                let later = try? inquiry.preview([event.line], arrivals: [now + 3_600_000_000_000]).get()
+                wires[index] = (name, Wire(preview, later: later, of: event))
             case .failure(let fault): wires[index] = (name, .unknown(fault.message))
             }
         }

@@ -22,11 +22,12 @@ func checkSwap(from oldFile: String, to newFile: String, events: String?) throws
         return ExitCode.delivered
     }
     let sample = try events.map { try Sample.read($0) }
-    var text = ""
+    // FILE may have been left out, so the two configurations are named.
+    var text = "from \(printable(oldFile)) to \(printable(newFile))\n"
     var isLossy = false
     for (before, after) in changed {
         let (from, to) = (old.providers[before], new.providers[after])
-        text += (text.isEmpty ? "" : "\n") + "\(printable(to.name)): \(from.plugin) → \(to.plugin)\n"
+        text += "\n\(printable(to.name)): \(from.plugin) → \(to.plugin)\n"
         guard let first = try? folders.description(of: from.plugin), let second = try? folders.description(of: to.plugin) else {
             throw ConfigurationFailure(lines: ["the modules of \(printable(to.name)) cannot be read"])
         }
@@ -79,24 +80,26 @@ struct SwapComparison {
             lines.append(SwapLine("\(old.name) has these members, and \(new.name) has no place for them:"))
             lines += lost.map { SwapLine("\($0.member)  (\(old.name): \($0.to))", isLoss: true) }
         }
-        let olds = old.refuses + old.cuts
-        for (verb, rows) in [("refuses", new.refuses), ("cuts", new.cuts)] {
+        // What the old module only cut arrived, so a refusal of it is a loss.
+        for (verb, rows, olds) in [("refuses", new.refuses, old.refuses), ("cuts", new.cuts, old.refuses + old.cuts)] {
             let stricter = rows.filter { SwapComparison.isStricter($0, than: olds) }
             guard !stricter.isEmpty else { continue }
             lines.append(SwapLine("\(new.name) \(verb) what \(old.name) may take:"))
             lines += stricter.map { row in
-                let before = olds.filter { $0.topic == row.topic }.map(\.what)
+                // Two limits without numbers may be about different things, so they are not shown as alternatives.
+                let before = olds.filter { $0.topic == row.topic && $0.most != nil && row.most != nil }.map(\.what)
                 return SwapLine(row.what + (before.isEmpty ? "" : "  (\(old.name): \(before.joined(separator: "; ")))"), isLoss: true)
             }
         }
         self.lines = lines
     }
 
-    /// True if no row of the old module about the same topic is as strict.
+    /// True if no row of the old module is as strict: one in the same words, or one about the same topic whose number is not larger. The
+    /// numbers of the topic `other` count different things.
     private static func isStricter(_ row: ModuleDescription.LimitRow, than olds: [ModuleDescription.LimitRow]) -> Bool {
         !olds.contains { old in
             guard old.topic == row.topic else { return false }
-            if let most = row.most, let before = old.most { return before <= most }
+            if row.topic != "other", let most = row.most, let before = old.most { return before <= most }
             return old.what == row.what
         }
     }

@@ -9,13 +9,14 @@ internal import Terminal
 
 /// What the module of a provider makes of the event of one route.
 enum Wire {
-    case sent([WirePreview.Request], losses: [String])
+    /// `assumesArrival` is true if the time of the command is in a request, in place of the arrival that the event would have.
+    case sent([WirePreview.Request], losses: [String], assumesArrival: Bool)
     case refused(String)
     /// Nothing of the module says what it would send.
     case unknown(String)
 
-    /// Reads the preview of a batch with this event alone.
-    init(_ preview: WirePreview, of event: Explanation.HandOver) {
+    /// Reads the preview of a batch with this event alone. `later` is the preview of the same event with another arrival.
+    init(_ preview: WirePreview, later: WirePreview?, of event: Explanation.HandOver) {
         if let reason = preview.refused[0] {
             self = .refused(reason)
         } else {
@@ -25,7 +26,8 @@ enum Wire {
                 request.url = String(decoding: event.masked(Array(request.url.utf8)), as: UTF8.self)
                 return request
             }
-            self = .sent(requests, losses: preview.losses[0] ?? [])
+            let assumesArrival = later.map { $0.requests != preview.requests } ?? false
+            self = .sent(requests, losses: preview.losses[0] ?? [], assumesArrival: assumesArrival)
         }
     }
 
@@ -34,8 +36,11 @@ enum Wire {
     func json(to provider: String) -> String {
         let members: [(String, String)]
         switch self {
-        case .sent(let requests, let losses):
-            members = [("requests", Wire.list(requests.map(Wire.json))), ("losses", Wire.list(losses.map(jsonQuoted)))]
+        case .sent(let requests, let losses, let assumesArrival):
+            members = [
+                ("requests", Wire.list(requests.map(Wire.json))), ("losses", Wire.list(losses.map(jsonQuoted))),
+                ("assumes_arrival", assumesArrival ? "true" : "false"),
+            ]
         case .refused(let reason): members = [("refused", jsonQuoted(reason))]
         case .unknown(let why): members = [("unknown", jsonQuoted(why))]
         }
@@ -69,7 +74,7 @@ enum Wire {
         switch self {
         case .refused(let reason): return ["refused: \(reason)"]
         case .unknown(let why): return [why]
-        case .sent(let requests, let losses):
+        case .sent(let requests, let losses, let assumesArrival):
             var lines: [String] = []
             for (index, request) in requests.enumerated() {
                 if index > 0 { lines.append("") }
@@ -79,6 +84,7 @@ enum Wire {
                 if request.isCut { lines.append("(the body is longer)") }
             }
             if requests.isEmpty { lines.append("nothing is sent") }
+            if assumesArrival { lines.append("note: the time of this command stands for the arrival, which the event would bring along") }
             return lines + losses.map { "loses: \($0)" }
         }
     }

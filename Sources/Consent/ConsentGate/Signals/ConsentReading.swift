@@ -176,6 +176,21 @@ extension ConsentReading {
         return decoder.decode(raw)
     }
 
+    /// Returns the lowest level in a list of names. Returns nil if the list is empty, or holds anything but names of levels.
+    mutating func lowestLevel(in list: Bytes) -> Int? {
+        var lowest: Int?
+        var p = skipSpace(list + 1)
+        while p[0] != UInt8(ascii: "]") {
+            guard p[0] == UInt8(ascii: "\"") else { return nil }
+            let end = stringEnd(p)
+            guard let name = decoder.decode(ByteRun(base: p + 1, count: end - p - 2)), let level = rules.level(name) else { return nil }
+            lowest = min(level, lowest ?? level)
+            p = skipSpace(end)
+            if p[0] == UInt8(ascii: ",") { p = skipSpace(p + 1) }
+        }
+        return lowest
+    }
+
     /// Names the purposes in a list of strings. Returns false if the value is anything else.
     mutating func nameStrings(_ slot: Slot, _ block: Bytes) -> Bool {
         guard block[Int(slot.start)] == UInt8(ascii: "[") else { return false }
@@ -217,19 +232,35 @@ extension ConsentReading {
         return true
     }
 
-    private func clearNamed() {
+    func clearNamed() {
         for i in 0..<rules.width { named[i] = 0 }
     }
 
     private mutating func name(_ raw: ByteRun) {
-        guard let name = decoder.decode(raw) else { return }
+        if let name = decoder.decode(raw) { addName(name) }
+    }
+
+    private mutating func removeName(_ raw: ByteRun) {
+        if let name = decoder.decode(raw) { takeName(name) }
+    }
+
+    /// Names the purposes that this text means.
+    func name(text: UnsafeBufferPointer<UInt8>) {
+        if let base = text.baseAddress { addName(ByteRun(base: base, count: text.count)) }
+    }
+
+    /// Names the purposes that this text means no longer.
+    func removeName(text: UnsafeBufferPointer<UInt8>) {
+        if let base = text.baseAddress { takeName(ByteRun(base: base, count: text.count)) }
+    }
+
+    private func addName(_ name: ByteRun) {
         if let bit = rules.purpose(name) { named[bit / 64] = named[bit / 64] | 1 << UInt64(bit % 64) }
         guard let others = rules.alias(name) else { return }
         for i in 0..<rules.width { named[i] = named[i] | others[i] }
     }
 
-    private mutating func removeName(_ raw: ByteRun) {
-        guard let name = decoder.decode(raw) else { return }
+    private func takeName(_ name: ByteRun) {
         if let bit = rules.purpose(name) { named[bit / 64] = named[bit / 64] & ~(1 << UInt64(bit % 64)) }
         guard let others = rules.alias(name) else { return }
         for i in 0..<rules.width { named[i] = named[i] & ~others[i] }

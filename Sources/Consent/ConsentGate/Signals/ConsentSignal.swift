@@ -41,12 +41,15 @@ struct MemberDeclaration: Sendable {
     let isFalseSilent: Bool
     /// True if `explain` shows the member when it is valid. False for an object of which only the members state something.
     let isShown: Bool
+    /// True for an object that holds much besides consent. Only its form is checked, and its other content changes nothing.
+    let isFrame: Bool
 
-    init(_ keys: String..., form: String, isFalseSilent: Bool = false, isShown: Bool = true) {
+    init(_ keys: String..., form: String, isFalseSilent: Bool = false, isShown: Bool = true, isFrame: Bool = false) {
         self.keys = keys
         self.form = form
         self.isFalseSilent = isFalseSilent
         self.isShown = isShown
+        self.isFrame = isFrame
     }
 
     /// True if the value of this member is the object that has the other member in it.
@@ -57,10 +60,19 @@ struct MemberDeclaration: Sendable {
 
 /// The signals of one plan. The store owns them.
 struct CompiledSignals: BitwiseCopyable {
-    /// An outermost member.
+    /// An outermost member, and the values by which it states nothing.
     struct Root: BitwiseCopyable {
+        enum Silence: UInt8, BitwiseCopyable { case never, ifFalse, ifObject }
         let slot: Int
-        let isFalseSilent: Bool
+        let silence: Silence
+
+        @inline(__always) func isSilent(_ slot: Slot, in block: Bytes) -> Bool {
+            switch silence {
+            case .never: false
+            case .ifFalse: slot.value(in: block).isFalse
+            case .ifObject: slot.value(in: block).isObject
+            }
+        }
     }
 
     /// The slots of the members by their numbers.
@@ -90,15 +102,17 @@ struct ConsentMapCompiler {
     /// The names of the purposes in the order of their bits.
     let purposes: [[UInt8]]
     let store: Store
+    /// Returns the slot of a member that the plan names.
+    let slot: (Path) -> Int
+
+    /// Returns the bit of a purpose that the map names.
+    func bit(of purpose: String) -> Int {
+        guard let bit = purposes.firstIndex(of: Array(purpose.utf8)) else { preconditionFailure("a purpose of the map has no bit") }
+        return bit
+    }
 
     /// Returns one rule for each entry of the key. `make` gets the bit of the purpose and its meaning.
     func rules<Rule: BitwiseCopyable>(_ key: String, _ make: (Int, ConsentMeaning) -> Rule) -> UnsafeBufferPointer<Rule> {
-        store.list(
-            plan[key].map { entry in
-                guard let bit = purposes.firstIndex(of: Array(entry.purpose.utf8)) else {
-                    preconditionFailure("a purpose of the map has no bit")
-                }
-                return make(bit, entry.meaning)
-            })
+        store.list(plan[key].map { make(bit(of: $0.purpose), $0.meaning) })
     }
 }

@@ -12,5 +12,7 @@ public enum ConsentSignals {
         visitor.visit(TCFSignal.self)
         visitor.visit(GPPSignal.self)
         visitor.visit(GoogleSignal.self)
+        visitor.visit(OneTrustSignal.self)
+        visitor.visit(MembersSignal.self)
     }
 }

@@ -1,6 +1,6 @@
 // The signal `context.consent.gpp`: a string of IAB Tech Lab's Global Privacy Platform. By `map.gpp` its opt-outs refuse purposes. Its
-// section of TCF is read by `map.tcf`, and its Global Privacy Control counts as that of the event. Without both maps it is not read. An
-// empty string states nothing.
+// sections of TCF, Europe's and Canada's, are read by `map.tcf`, and its Global Privacy Control counts as that of the event. Without both
+// maps it is not read. An empty string states nothing.
 
 internal import Events
 internal import Plans
@@ -42,8 +42,10 @@ struct GPPSignal: ConsentSignal {
         guard let text = reading.text(slot, in: event.block) else { return reading.breaks(gpp) }
         if text.count == 0 { return }
         guard let string = GPPString(text.bytes) else { return reading.breaks(gpp) }
+        if string.hasBrokenCanada, !tcf.isEmpty { return reading.breaks(gpp) }
         if string.isGlobalControl { reading.turnOnPrivacyControl() }
         for rule in rules where !rule.optOuts.isDisjoint(with: string.optOuts) { reading.refuse(purpose: rule.purpose) }
         if let section = string.tcf { tcf.apply(section, &reading) }
+        if let section = string.canada { tcf.apply(section, &reading) }
     }
 }

@@ -21,7 +21,7 @@ struct TCFSignal: ConsentSignal {
         ]))
 
     private static let bases: [(word: String, basis: TCString.Bases)] = [
-        ("consent", .consent), ("legitimate_interest", .legitimateInterest),
+        ("consent", .consent), ("legitimate_interest", .legitimateInterest), ("implied_consent", .impliedConsent),
     ]
 
     private let tcf: SignalMember
@@ -56,6 +56,11 @@ struct TCFSignal: ConsentSignal {
                 for purpose in wanted where !string.allows(purpose, vendor: vendor == 0 ? nil : vendor, by: bases) { return false }
                 return true
             }
+
+            func isGranted(by string: CanadaString) -> Bool {
+                for purpose in wanted where !string.allows(purpose, vendor: vendor == 0 ? nil : vendor, by: bases) { return false }
+                return true
+            }
         }
 
         private let rules: UnsafeBufferPointer<Rule>
@@ -73,6 +78,10 @@ struct TCFSignal: ConsentSignal {
         var isEmpty: Bool { rules.isEmpty }
 
         func apply(_ string: TCString, _ reading: inout ConsentReading) {
+            for rule in rules { reading.cover(purpose: rule.purpose, isGranted: rule.isGranted(by: string)) }
+        }
+
+        func apply(_ string: CanadaString, _ reading: inout ConsentReading) {
             for rule in rules { reading.cover(purpose: rule.purpose, isGranted: rule.isGranted(by: string)) }
         }
     }

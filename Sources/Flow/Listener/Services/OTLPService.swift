@@ -46,7 +46,7 @@ public struct OTLPService: Service {
     private static func codes(_ refusal: Refusal) -> (status: Int, code: Int) {
         switch refusal {
         case .noKey, .wrongKey: (401, 16)
-        case .otherKey, .noCertificate: (403, 7)
+        case .otherKey, .noCertificate, .otherOrigin: (403, 7)
         case .notFound: (404, 5)
         case .wrongMethod: (405, 12)
         case .overloaded, .closing: (503, 14)

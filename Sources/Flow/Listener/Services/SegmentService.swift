@@ -29,6 +29,7 @@ public struct SegmentService: Service {
         switch refused {
         case .noKey: failure(401, code: "unauthorized", message: "a write key is needed", headers: refused.headers)
         case .wrongKey, .otherKey, .noCertificate: failure(401, code: "unauthorized", message: refused.message, headers: refused.headers)
+        case .otherOrigin: failure(403, code: "forbidden", message: refused.message)
         case .notFound, .wrongMethod: failure(refused.status, code: "not_found", message: refused.message, headers: refused.headers)
         case .overloaded: failure(429, code: "rate_limited", message: refused.message, headers: refused.headers)
         case .closing: failure(503, code: "unavailable", message: refused.message, headers: refused.headers)

@@ -98,12 +98,6 @@ final class Channel: Sendable {
     /// Ends sending for both sides. Data that was sent before can still be received; after it comes the end.
     func hangUp() { shutdown(descriptor.number, Int32(SHUT_RDWR)) }
 
-    /// Waits until the other side is gone, even if there is data that was not received yet.
-    func waitForEnd() {
-        var ready = pollfd(fd: descriptor.number, events: 0, revents: 0)
-        while poll(&ready, 1, -1) < 1 {}
-    }
-
     /// Receives the next frame. It returns nil if the other side is gone.
     func receive(most: Int) throws(FrameFault) -> (kind: UInt32, payload: Payload)? {
         let head = Payload(size: Frame.headSize)

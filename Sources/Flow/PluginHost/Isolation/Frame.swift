@@ -8,6 +8,8 @@
 //   4 reopen
 //   5 close
 //   8 allow    number of the question (8), 1 if the events may leave or 0 (4)
+//   9 erase    token (8), attempt (4), begun (8), deadline in milliseconds (8), state (in the form of a text), count (4), for each subject
+//              its member and its id
 // Frames from the module:
 //  17 ready    version (4), the module's name, its version
 //  18 refused  the reason
@@ -15,11 +17,13 @@
 //  20 log      level (4), line
 //  21 gone     the reason why the destination is gone for good
 //  22 closed
-//  26 ask      number of the question (8), token (8), 1 for all events or 0 (4), count (4), index of each event (8)
+//  26 erased   as ended, with the indices of subjects; after it a 1 (4) and the new state (in the form of a text), or a 0 (4)
+//  27 ask      number of the question (8), token (8), 1 for all events or 0 (4), count (4), index of each event (8)
 // An outcome is its kind (4, as in switchyard_plugin.h), its code (4, signed), retry after in milliseconds (8), and a message.
 // A frame is not trusted: lengths are bounded, counts must fit the bytes of the frame, tokens must be those of deliveries under way, and
 // indices must be within the batch.
 
+internal import Delivery
 internal import Document
 internal import Platform
 internal import Queueing
@@ -46,6 +50,7 @@ enum Frame {
         case reopen
         case close
         case allow(question: UInt64, Bool)
+        case erase(token: UInt64, ErasureRequest)
     }
 
     struct Hello: Equatable {
@@ -61,6 +66,7 @@ enum Frame {
         case log(LogLevel, String)
         case gone(String)
         case closed
+        case erased(token: UInt64, ErasureAnswer)
         /// Asks whether these events of a delivery may leave. Nil stands for all of them.
         case ask(question: UInt64, token: UInt64, [UInt64]?)
     }
@@ -69,9 +75,11 @@ enum Frame {
         case hello = 1
         case deliver, flush, reopen, close
         case allow = 8
+        case erase = 9
         case ready = 17
         case refused, ended, log, gone, closed
-        case ask = 26
+        case erased = 26
+        case ask = 27
 
         var isToModule: Bool { rawValue < Kind.ready.rawValue }
     }
@@ -112,6 +120,39 @@ struct FrameBody {
     }
 }
 
+extension FrameBody {
+    /// Leaves out the messages of single events that do not fit.
+    mutating func put(_ outcome: BatchOutcome) {
+        put(outcome.batch)
+        put(UInt32(outcome.events.count))
+        var left = outcome.events.count
+        for (index, one) in outcome.events.sorted(by: { $0.key < $1.key }) {
+            let room = Frame.mostToHost - ErasureRequest.mostState - bytes.count - left * Frame.eventSize
+            put(UInt32(index))
+            put(one, room: room)
+            left -= 1
+        }
+    }
+}
+
+extension ErasureRequest {
+    /// Returns the body of the frame that passes this request to a process.
+    func encoded(token: UInt64) -> FrameBody {
+        var body = FrameBody()
+        body.put(token)
+        body.put(UInt32(clamping: attempt))
+        body.put(begun)
+        body.put(UInt64(clamping: deadlineMilliseconds))
+        body.put(state)
+        body.put(UInt32(clamping: subjects.count))
+        for subject in subjects {
+            body.put(subject.member)
+            body.put(subject.id)
+        }
+        return body
+    }
+}
+
 extension Frame.ToHost {
     var encoded: (kind: Frame.Kind, body: FrameBody) {
         var body = FrameBody()
@@ -126,16 +167,14 @@ extension Frame.ToHost {
             return (.refused, body)
         case .ended(let token, let outcome):
             body.put(token)
-            body.put(outcome.batch)
-            body.put(UInt32(outcome.events.count))
-            var left = outcome.events.count
-            for (index, one) in outcome.events.sorted(by: { $0.key < $1.key }) {
-                let room = Frame.mostToHost - body.bytes.count - left * Frame.eventSize
-                body.put(UInt32(index))
-                body.put(one, room: room)
-                left -= 1
-            }
+            body.put(outcome)
             return (.ended, body)
+        case .erased(let token, let answer):
+            body.put(token)
+            body.put(answer.outcome)
+            body.put(UInt32(answer.state == nil ? 0 : 1))
+            if let state = answer.state { body.put(state) }
+            return (.erased, body)
         case .log(let level, let line):
             body.put(level.rawValue)
             body.put(line)
@@ -220,6 +259,22 @@ struct FrameParts {
         }
     }
 
+    /// Reads the outcome of a batch of `total` events.
+    mutating func batchOutcome(of total: Int, hiding hidden: HiddenTexts) throws(FrameFault) -> BatchOutcome {
+        var outcome = BatchOutcome(try self.outcome(hiding: hidden))
+        let count = try number(UInt32.self)
+        // Each event takes at least this size. So a wrong count cannot cause more memory use than the size of its frame justifies.
+        guard Int(count) <= left / Frame.eventSize else { throw FrameFault(what: "a count beyond the frame") }
+        for _ in 0..<count {
+            let index = Int(try number(UInt32.self))
+            let one = try self.outcome(hiding: hidden)
+            if case .closed = one { throw FrameFault(what: "the outcome 'closed' for one event") }
+            if index >= total { throw FrameFault(what: "the outcome of an event that its batch does not have") }
+            guard outcome.events.updateValue(one, forKey: index) == nil else { throw FrameFault(what: "two outcomes of one event") }
+        }
+        return outcome
+    }
+
     func end() throws(FrameFault) {
         guard left == 0 else { throw FrameFault(what: "a frame with \(left) bytes too many") }
     }
@@ -240,19 +295,18 @@ extension Frame.ToHost {
         case .refused: self = .refused(try parts.text(hiding: hidden))
         case .ended:
             let token = try parts.number(UInt64.self)
-            var outcome = BatchOutcome(try parts.outcome(hiding: hidden))
             guard let total = eventCount(token) else { throw FrameFault(what: "the outcome of a delivery that it does not have") }
-            let count = try parts.number(UInt32.self)
-            // Each event takes at least this size. So a wrong count cannot cause more memory use than the size of its frame justifies.
-            guard Int(count) <= parts.left / Frame.eventSize else { throw FrameFault(what: "a count beyond the frame") }
-            for _ in 0..<count {
-                let index = Int(try parts.number(UInt32.self))
-                let one = try parts.outcome(hiding: hidden)
-                if case .closed = one { throw FrameFault(what: "the outcome 'closed' for one event") }
-                if index >= total { throw FrameFault(what: "the outcome of an event that its batch does not have") }
-                guard outcome.events.updateValue(one, forKey: index) == nil else { throw FrameFault(what: "two outcomes of one event") }
+            self = .ended(token: token, try parts.batchOutcome(of: total, hiding: hidden))
+        case .erased:
+            let token = try parts.number(UInt64.self)
+            guard let total = eventCount(token) else { throw FrameFault(what: "the outcome of an erasure that it does not have") }
+            var answer = ErasureAnswer(try parts.batchOutcome(of: total, hiding: hidden))
+            if try parts.number(UInt32.self) != 0 {
+                let state = try parts.blob()
+                guard state.count <= ErasureRequest.mostState else { throw FrameFault(what: "a state of \(state.count) bytes") }
+                answer.state = Array(state)
             }
-            self = .ended(token: token, outcome)
+            self = .erased(token: token, answer)
         case .log:
             guard let level = LogLevel(rawValue: try parts.number(Int32.self)) else { throw FrameFault(what: "an unknown log level") }
             self = .log(level, try parts.text(hiding: hidden))
@@ -298,6 +352,23 @@ extension Frame.ToModule {
         case .allow:
             let question = try parts.number(UInt64.self)
             self = .allow(question: question, try parts.number(UInt32.self) == 1)
+        case .erase:
+            let token = try parts.number(UInt64.self)
+            let attempt = Int(try parts.number(UInt32.self))
+            let begun = try parts.number(Int64.self)
+            let deadline = Int(clamping: try parts.number(UInt64.self))
+            let state = Array(try parts.blob())
+            let count = Int(try parts.number(UInt32.self))
+            // A subject takes at least the lengths of its texts.
+            guard (1...max(1, parts.left / 8)).contains(count), attempt >= 1 else { throw FrameFault(what: "a count beyond the frame") }
+            var subjects: [SubjectID] = []
+            for _ in 0..<count {
+                let member = String(decoding: try parts.blob(), as: UTF8.self)
+                subjects.append(SubjectID(member: member, id: String(decoding: try parts.blob(), as: UTF8.self)))
+            }
+            self = .erase(
+                token: token,
+                ErasureRequest(subjects: subjects, state: state, attempt: attempt, begun: begun, deadlineMilliseconds: deadline))
         default: throw FrameFault(what: "a frame of the kind \(kind)")
         }
         try parts.end()

@@ -31,15 +31,24 @@ public enum HostedModule {
         }
         instance.onClosed { answer in tell(channel, .gone(answer.message)) }
         let frames = Frames()
-        // The module runs on this thread, so another thread reads.
-        Thread.start("router") { read(channel, into: frames) }.detach()
+        // The module takes deliveries on this thread. Another one reads, so that an erasure begins during a delivery that does not return,
+        // and so that answers to questions and the end of the router are noticed.
+        Thread.start("router") { read(channel, instance, into: frames) }.detach()
         while true { perform(frames.next(), instance: instance, channel: channel, questions: frames) }
     }
 
     /// Reads frames until the router is gone, and then ends the process.
-    private static func read(_ channel: Channel, into frames: Frames) -> Never {
+    private static func read(_ channel: Channel, _ instance: ModuleInstance, into frames: Frames) -> Never {
         do throws(FrameFault) {
-            while let frame = try channel.receive(most: Frame.mostToModule) { frames.take(try Frame.ToModule(frame.kind, frame.payload)) }
+            while let received = try channel.receive(most: Frame.mostToModule) {
+                let frame = try Frame.ToModule(received.kind, received.payload)
+                if case .erase(let token, let request) = frame {
+                    // An erasure may take long, and what is received next does not wait for it.
+                    Thread.start("erase") { instance.erase(request) { tell(channel, .erased(token: token, $0)) } }.detach()
+                } else {
+                    frames.take(frame)
+                }
+            }
         } catch {
             complain("the router sent \(error.what)")
             _exit(70)
@@ -105,7 +114,8 @@ public enum HostedModule {
 
     private static func perform(_ frame: Frame.ToModule, instance: ModuleInstance, channel: Channel, questions: Frames) {
         switch frame {
-        case .hello, .allow: break
+        // An erasure begins where it is received, and answers are given where they are received.
+        case .hello, .erase, .allow: break
         case .deliver(let token, let attempt, let batch):
             // The router has asked already for a module that does not ask.
             let asks = instance.asks

@@ -154,13 +154,11 @@ extension IsolatedInstance {
             guard isInTurn else { throw outOfTurn }
             return false
         case .ended(let token, let outcome):
-            let pending: Pending? = state.withLock { state in
-                let pending = state.pending.removeValue(forKey: token)
-                if pending != nil { state.ends = 0 }
-                return pending
-            }
-            guard let pending else { return true }
+            guard let pending = answered(token, isErasure: false) else { throw outOfTurn }
             pending.done(pending.isRefused ? outcome : outcome.withoutUntried(of: "the module \(module.name)"))
+        case .erased(let token, let answer):
+            guard let pending = answered(token, isErasure: true) else { throw outOfTurn }
+            pending.erased?(answer)
         case .ask(let question, let token, let events): answer(question, about: token, events)
         case .log(let level, let line): gate.say(level) { line }
         case .gone(let why):
@@ -173,6 +171,16 @@ extension IsolatedInstance {
         case .closed: guard state.withLock({ $0.isClosing }) else { throw outOfTurn }
         }
         return true
+    }
+
+    /// Takes what the process has answered. It returns nil if the answer is not one for it.
+    private func answered(_ token: UInt64, isErasure: Bool) -> Pending? {
+        state.withLock { state in
+            guard let pending = state.pending[token], (pending.erased != nil) == isErasure else { return nil }
+            state.pending[token] = nil
+            state.ends = 0
+            return pending
+        }
     }
 
     /// Answers the question whether events of a delivery may leave. A delivery that the process does not have may not.

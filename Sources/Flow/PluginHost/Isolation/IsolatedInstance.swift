@@ -30,7 +30,7 @@ public final class IsolatedInstance: Provider, Sendable {
     }
 
     struct Pending {
-        /// The number of its events; 0 for a flush.
+        /// The number of its events, or of the subjects of an erasure; 0 for a flush.
         var count: Int
         var due: Instant?
         /// Asks whether events may leave. It is nil for a flush.
@@ -38,6 +38,8 @@ public final class IsolatedInstance: Provider, Sendable {
         /// True if a question about this delivery was answered with no.
         var isRefused = false
         var done: @Sendable (BatchOutcome) -> Void
+        /// How an erasure ends with a state. It is nil for a delivery and a flush.
+        var erased: (@Sendable (ErasureAnswer) -> Void)?
     }
 
     enum Start { case none, starting, ready }
@@ -142,6 +144,14 @@ public final class IsolatedInstance: Provider, Sendable {
         var body = FrameBody()
         body.put(token)
         try? child.channel.send(.flush, body)
+    }
+
+    public func erase(_ request: ErasureRequest, _ done: @escaping @Sendable (ErasureAnswer) -> Void) {
+        let unstated: @Sendable (BatchOutcome) -> Void = { done(ErasureAnswer($0)) }
+        guard let child = ready(unstated) else { return }
+        let pending = Pending(count: request.subjects.count, due: due(), done: unstated, erased: done)
+        guard let token = begin(pending, with: child) else { return }
+        try? child.channel.send(.erase, request.encoded(token: token))
     }
 
     public func reopen() {

@@ -8,8 +8,9 @@
  * treats the missing members as NULL. A module does the same with the host's structs.
  *
  * Threads. For one instance the router calls deliver, flush, erase, preview and probe from one thread at a time. It calls create before
- * and destroy after every other call. It may call reopen while a delivery is active. A module may call the functions of the host from any thread,
- * but never after destroy has returned. The router never calls destroy from inside such a call.
+ * and destroy after every other call. It may call reopen while a delivery is active. It calls erase_subjects from a thread of its own, also
+ * while deliver or flush has not returned, but not before the last erasure of the instance has ended. A module may call the functions of
+ * the host from any thread, but never after destroy has returned. The router never calls destroy from inside such a call.
  *
  * Signals. The router ignores SIGPIPE and SIGXFSZ, so a closed pipe and a file that is too large are errors of the write call.
  *
@@ -157,6 +158,39 @@ typedef enum switchyard_probe_kind {
   SWITCHYARD_PROBE_FAILED = 3
 } switchyard_probe_kind;
 
+/* The most bytes of the state of an erasure. */
+#define SWITCHYARD_MOST_ERASURE_STATE 8192u
+
+/* One call of a job that erases subjects at the destination. The struct and its bytes are valid until erase_subjects returns. */
+typedef struct switchyard_erasure {
+  uint32_t struct_size;
+  uint32_t attempt;      /* 1 for the first call of the job */
+  uint64_t token;        /* the module passes it to ended */
+  int64_t begun;         /* when the job was begun, in nanoseconds since 1970; every call of the job has the same time */
+  uint64_t deadline_ms;  /* the erasure ends within this time; long work is done in parts, and each part answers SWITCHYARD_RETRY */
+  /* A JSON array of the subjects that are still to be erased: [{"member":"userId","id":"u1"}]. "member" is the path of the member of the
+     event that held the id when the provider got it. A provider that got hashed ids gets the hashes here. */
+  switchyard_bytes subjects;
+  switchyard_bytes state; /* what the last call of the job passed to ended; empty for the first call */
+  void *context;          /* belongs to the router; the module passes it back to ended */
+
+  /* Ends the call. The module calls it exactly once, from any thread, possibly before erase_subjects returns, and not after destroy has
+     returned. The outcome means:
+       SWITCHYARD_DELIVERED  the destination has confirmed that it holds nothing of the subjects any more. Never said for a request that
+                             was only accepted: that is SWITCHYARD_RETRY.
+       SWITCHYARD_RETRY      the destination is at work, or busy. The router calls again after retry_after_ms, or at a time of its own.
+       SWITCHYARD_REJECTED   the destination cannot erase the subjects. The message says what a person must do there by hand.
+       SWITCHYARD_UNKNOWN    there was no answer that says anything. The router calls again.
+       SWITCHYARD_FAULT      the configuration is wrong. The router reports it and calls again, until the configuration is corrected.
+       SWITCHYARD_CLOSED     the destination is gone. Its data is not erased.
+     `subjects` lists the subjects whose outcome differs, by rising index. The job does not name a subject again that was delivered or
+     rejected. The message is one line of UTF-8 for people and holds no id and no secret. `state` is at most
+     SWITCHYARD_MOST_ERASURE_STATE bytes that the router keeps over restarts, encrypted, until the job is done, and passes to the next call
+     of the job, such as the number under which a vendor works on it. If it is longer, the outcome is unknown and the last state stays. */
+  void (*ended)(void *context, uint64_t token, const switchyard_outcome *outcome, const switchyard_event_outcome *subjects,
+                size_t subjects_count, switchyard_bytes state);
+} switchyard_erasure;
+
 typedef struct switchyard_plugin {
   uint32_t abi_version; /* SWITCHYARD_ABI_VERSION when the module was built */
   uint32_t struct_size; /* sizeof(switchyard_plugin) when the module was built */
@@ -168,6 +202,7 @@ typedef struct switchyard_plugin {
        "capabilities": { "erase": false, "deduplicates": false, "concurrency": 1, "streams": false, "asks": false },
        "delivery": { "batch": { "events": 500, "bytes": "1MB", "wait": "1s" }, "ordered": true, "deadline": "60s" },
        "mapping": [ { "from": "userId", "to": "distinct_id", "note": "..." }, { "from": "everything else", "to": "extra", "rest": true } ],
+       "by_hand": "Delete the person in Mine under People, or write to privacy@mine.example.",
        "refuses": [ { "topic": "name_length", "most": 40, "what": "names of events of more than 40 characters" } ],
        "cuts": [ { "topic": "value_length", "most": 100, "what": "values of more than 100 characters, if long_values is cut" } ] }
      routes.json refers to the module by "name". "settings" is a JSON Schema. It may use properties, type, enum, minimum, maximum,
@@ -177,9 +212,10 @@ typedef struct switchyard_plugin {
      "streams" is true if the module itself writes to the router's standard output or standard error. If it is false, an isolated module
      has no standard input and no standard output. Each line of its standard error then becomes a line of the router's log. "asks" is
      true if the module calls may_begin before each request. If it is false, all events of a delivery count as in flight from the call of
-     deliver on, so such a module must not announce a greater concurrency than it can send at once. "limits",
-     "capabilities", "delivery", "mapping", "refuses" and "cuts" may be omitted. "delivery" holds only the values that differ from the
-     router's defaults.
+     deliver on, so such a module must not announce a greater concurrency than it can send at once. "limits", "capabilities", "delivery",
+     "by_hand", "mapping", "refuses" and "cuts" may be omitted. "delivery" holds only the values that differ from the router's defaults.
+     "erase" is true if the module has erase_subjects (or erase). "by_hand" is one line that says what a person does to erase someone at
+     the destination without the module.
      "mapping", "refuses" and "cuts" are for people who compare destinations, and the router never acts on them. A row of "mapping" says
      where a member of an event goes; "rest" is true in the row for all members that no other row names. A row of "refuses" or "cuts" says
      what of an event is refused or cut. Its topic is name_length, reserved_name, property_count, property_name, value_length, depth, id,
@@ -207,7 +243,8 @@ typedef struct switchyard_plugin {
   /* Reopens files that were moved away (SIGHUP). May be NULL. */
   void (*reopen)(void *instance);
 
-  /* Asks the provider to erase the data of subjects, given as a JSON array of ids. Ends with one call of host->complete. May be NULL. */
+  /* Asks the provider to erase the data of subjects, given as a JSON array of ids. Ends with one call of host->complete. May be NULL. The
+     router does not call it: erase_subjects has taken its place. */
   void (*erase)(void *instance, switchyard_bytes subjects, uint64_t token);
 
   /* Passes to `preview` what deliver would send for these events at this moment, or why it would refuse them, and returns when all is
@@ -221,6 +258,10 @@ typedef struct switchyard_plugin {
      `found` gets `context` back. May be NULL. */
   void (*probe)(void *instance, uint64_t deadline_ms, void *context,
                 void (*found)(void *context, uint32_t kind, int32_t code, switchyard_bytes message));
+
+  /* Erases subjects at the destination, or asks how far the destination is. Ends with one call of erasure->ended. A second call with the
+     same subjects must do no harm: after a restart the router repeats a call whose answer it does not know. May be NULL. */
+  void (*erase_subjects)(void *instance, const switchyard_erasure *erasure);
 } switchyard_plugin;
 
 /* The only symbol that a module exports. Returns its table, which stays valid for the whole life of the process. */

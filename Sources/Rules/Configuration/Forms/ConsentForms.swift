@@ -33,6 +33,10 @@ enum ConsentForms {
             Member("gpc", gpc, "The purposes that Global Privacy Control refuses; all of them when left out.", into: \.gpc),
             Member("ledger", ledger, "Keeps consent on record, with ids hashed under a key of 'keys'.", into: \.ledger),
             Member(
+                "evidence", Forms.key("evidence key"),
+                "The name of the key in 'keys' that encrypts what events of type consent carry as evidence: ipAddress, userAgent and text. None is kept when left out.",
+                into: \.evidence),
+            Member(
                 "minimum_version", Forms.name,
                 "The version of the text, such as \"2026-01\": consent on record to an older text counts as unknown, and refusals still count.",
                 into: \.minimumVersion),
@@ -177,6 +181,9 @@ enum ConsentForms {
             reading.fault(place, "names the same key as the current and as a previous one, expected another key")
         }
         let own = Set([ledger.key] + ledger.previous)
+        if let evidence = plan.consent?.evidence, own.contains(evidence) {
+            reading.fault(place, "names the key that encrypts evidence, expected a key that is used only here")
+        }
         if let other = plan.state.encrypt, own.contains(other) {
             reading.fault(place, "names the key that encrypts the state folder, expected a key that is used only here")
         }

@@ -18,8 +18,22 @@ enum ConsentMapForms {
         ConsentSignals.meanings.map(member) + [
             Member(
                 "categories", table("purposes with names", of: Forms.set("names", of: Forms.name)),
-                "Other names of a purpose, as consent platforms use them.", into: \.categories)
+                "Other names of a purpose, as consent platforms use them.", into: \.categories),
+            Member(
+                "members", ownMembers,
+                "Members of events that grant a purpose by one of the given values and deny it by any other value.", into: \.members),
         ]
+
+    private static let ownMembers = table("purposes with members", of: RouteForms.match).then { members, node, reading in
+        for entry in node.entries ?? [] where entry.node.entries?.isEmpty == true {
+            reading.fault(entry.node, "must not be empty, expected paths with values")
+        }
+        var plan = ConsentMapPlan()
+        plan.members = members
+        let count = plan.memberPaths.count
+        if count > ConsentMember.mostOwn { reading.fault(node, "names \(count) members, expected at most \(ConsentMember.mostOwn)") }
+        return members
+    }
 
     private static func member(_ schema: ConsentMeaningSchema) -> Member<ConsentMapPlan> {
         let key = schema.key

@@ -77,6 +77,9 @@ enum EmitForms {
                 if consent.unknownBy?.path.keys[0] == member.key {
                     reading.fault(entry.node, "the consent section chooses the policy for unknown subjects by it, expected another member")
                 }
+                if consent.map.memberPaths.contains(where: { $0.keys[0] == member.key }) {
+                    reading.fault(entry.node, "the consent section reads consent there, expected another member")
+                }
                 let named = EmitPlan(condition: emit.condition, members: [member]).values.flatMap(\.paths)
                 if let path = cut.first(where: { cut in named.contains { $0.isAbove(cut) || cut.isAbove($0) } }) {
                     reading.fault(entry.node, "names \(path), which the consent section removes from events, expected other members")

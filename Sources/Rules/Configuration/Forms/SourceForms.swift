@@ -314,6 +314,10 @@ enum SourceForms {
             Member(
                 "rate", Forms.size(0...gigabyte),
                 "The least bytes of a body that must arrive per second, after the first five seconds; 1KB when left out.", into: \.rate),
+            Member(
+                "answer_within", Forms.time(1...hour),
+                "The time until a complete request is answered; one that no lane has room for is then told to come again; 2s when left out.",
+                into: \.answerWithin),
             Member("reply", Forms.time(1...hour), "The longest time until a client has read its reply; 30s when left out.", into: \.reply),
         ]
     ).then { limits, node, reading in

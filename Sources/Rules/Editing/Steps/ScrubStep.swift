@@ -21,12 +21,17 @@ public struct ScrubStep: Step {
         example: .init("{}", event: #"{"note":"write to bob@example.org"}"#, result: #"{"note":"write to [email]"}"#),
         samples: [
             "{}", #"{"in":["$path"],"action":"reject"}"#, #"{"in":["$path"]}"#, #"{"find":["email"],"action":"reject"}"#,
-            #"{"find":["ip"]}"#, #"{"action":"drop"}"#, #"{"in":["$path"],"action":"drop"}"#,
+            #"{"find":["ip"]}"#, #"{"find":["national_id"],"countries":["DE","FR"]}"#, #"{"action":"drop"}"#,
+            #"{"in":["$path"],"action":"drop"}"#,
         ],
         form: Form<Settings>.object(
             Settings(),
             [
                 Member("find", Forms.set("kinds", of: kind), "What to look for; by default all kinds.", into: \.kinds),
+                Member(
+                    "countries", Forms.set("countries", of: country),
+                    "The countries whose national ids are found, by their codes of ISO 3166; by default all that are known.",
+                    into: \.countries),
                 Member("in", Forms.textPlaces, "Where to look; by default in the whole event, keys included.", into: \.paths),
                 Member("action", Forms.choice(Scrub.Action.self), "What happens to a find; by default 'replace'.", into: \.action),
                 Member("with", texts, "The text that replaces a find, by kind.", into: \.texts),
@@ -36,11 +41,17 @@ public struct ScrubStep: Step {
                 reading.fault(with, "is used only with the action replace, but the action is \(settings.action.rawValue)")
             }
             let kinds = settings.kinds.reduce(SensitiveSet()) { $0.union(SensitiveSet($1)) }
-            return ScrubStep(Scrub(kinds: kinds, action: settings.action, texts: settings.texts), in: settings.paths)
+            let countries = settings.countries.reduce(CountrySet()) { $0.union(CountrySet($1)) }
+            if let node = node["countries"], !kinds.contains(.nationalID) {
+                reading.fault(node, "is used only for national_id, which 'find' does not name")
+            }
+            return ScrubStep(
+                Scrub(kinds: kinds, countries: countries, action: settings.action, texts: settings.texts), in: settings.paths)
         })
 
     private struct Settings: Sendable {
         var kinds = Sensitive.allCases
+        var countries = Country.allCases
         var paths: [Path] = []
         var action = Scrub.Action.replace
         var texts = Scrub.defaultTexts
@@ -51,6 +62,14 @@ public struct ScrubStep: Step {
     private static let kind = Form<Sensitive>(SchemaParts.choice(kindNames)) { node, reading in
         if let kind = Sensitive.allCases.first(where: { $0.name == node.text?.value }) { return kind }
         reading.refuseChoice(node, kindNames)
+        return nil
+    }
+
+    private static let countryCodes = Country.allCases.map(\.code)
+
+    private static let country = Form<Country>(SchemaParts.choice(countryCodes)) { node, reading in
+        if let country = Country.allCases.first(where: { $0.code == node.text?.value }) { return country }
+        reading.refuseChoice(node, countryCodes)
         return nil
     }
 

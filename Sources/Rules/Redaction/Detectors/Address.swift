@@ -1,15 +1,31 @@
 // Detects an IP address: four decimal parts, or IPv6 as RFC 4291 writes it. An IPv6 address must hold a decimal digit, so that `A::b` in
-// a program's text is not one. A port, a prefix length or a zone after the address is not part of the find.
+// a program's text is not one. A port, a prefix length or a zone after the address is not part of the find. Four parts that are a version,
+// as in `Chrome/108.0.0.0`, are not an address.
 
 enum Address {
-    static func end(_ text: Subject, _ start: Int, hasColons: Bool) -> Int? {
+    static func end(_ text: Subject, _ start: Int, hasColons: Bool, _ around: Surroundings) -> Int? {
         if hasColons, let end = end6(text, start) { return end }
-        return text.isDigit(start) ? end4(text, start) : nil
+        return text.isDigit(start) ? end4(text, start, around) : nil
     }
 
-    private static func end4(_ text: Subject, _ start: Int) -> Int? {
-        guard !text.isJoinedBefore(start, by: Byte.isDot), let end = parts(text, start) else { return nil }
-        return text.goesOn(end, by: Byte.isDot) ? nil : end
+    private static func end4(_ text: Subject, _ start: Int, _ around: Surroundings) -> Int? {
+        guard !text.isJoinedBefore(start, by: Byte.isDot), let end = parts(text, start), !text.goesOn(end, by: Byte.isDot) else {
+            return nil
+        }
+        return isOfProduct(text, start) || around.announce(.version, text, before: start) ? nil : end
+    }
+
+    /// Returns true if the name of a product and a slash precede the parts, as in the header User-Agent. The name begins with a capital
+    /// letter, and follows a space, a bracket, a semicolon, a comma or nothing.
+    private static func isOfProduct(_ text: Subject, _ start: Int) -> Bool {
+        guard text[start - 1] == UInt8(ascii: "/") else { return false }
+        var i = start - 1
+        while Byte.isBase64(text[i - 1]) { i -= 1 }
+        guard text[i] &- 0x41 < 26 else { return false }
+        switch text[i - 1] {
+        case 0, UInt8(ascii: " "), UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: ";"), UInt8(ascii: ","): return true
+        default: return false
+        }
     }
 
     /// Returns the end of four decimal parts without leading zeros. Anything except a digit can follow. It is nil if there are none.

@@ -1,5 +1,6 @@
 // Detects an international bank account number (ISO 13616): a country, two check digits, and as many letters and digits as that country
-// uses. Its remainder modulo 97 is 1. Single spaces or hyphens can separate the characters after the check digits.
+// uses. Its remainder modulo 97 is 1. Single spaces or hyphens can separate the characters after the check digits, and so can a plus, which
+// represents a space in a URL.
 
 enum IBAN {
     static func end(_ text: Subject, _ start: Int) -> Int? {
@@ -9,7 +10,7 @@ enum IBAN {
         var remainder = 0
         var i = start + 4
         for _ in 4..<length {
-            if text[i] == UInt8(ascii: " ") || text[i] == UInt8(ascii: "-") { i += 1 }
+            if text[i] == UInt8(ascii: " ") || text[i] == UInt8(ascii: "-") || text[i] == UInt8(ascii: "+") { i += 1 }
             guard text.isAlphanumeric(i) else { return nil }
             remainder = fold(remainder, text[i])
             i += 1

@@ -1,12 +1,16 @@
-// Detects a telephone number as people write it: with a plus, or in groups that begin with 00 or 0 or have the American form. A run of
-// digits without groups is not one, since it cannot be distinguished from an id.
+// Detects a telephone number as people write it: with a plus, in groups that are usual somewhere, as ten or eleven digits that begin with
+// one 0, as the eleven digits of a mobile phone in China, or as any digits after a word such as `phone`. An extension belongs to it. Other digits without groups are not one, since they
+// cannot be distinguished from an id.
 
 enum Phone {
-    static func end(_ text: Subject, _ start: Int) -> Int? {
-        var number = Number()
+    static func end(_ text: Subject, _ start: Int, _ around: Surroundings) -> Int? {
+        var number = PhoneNumber()
         var i = start
         var isOpen = text[i] == UInt8(ascii: "(")
-        if isOpen { i += 1 }
+        if isOpen {
+            number.add(.bracket)
+            i += 1
+        }
         if text[i] == UInt8(ascii: "+") {
             number.hasPlus = true
             i += 1
@@ -14,7 +18,9 @@ enum Phone {
             return nil
         }
         guard text.isDigit(i) else { return nil }
+        // The ends of the longest number that is one by its form, and of the longest one that a word must announce.
         var end: Int?
+        var possible: Int?
         while number.readGroup(text, &i) {
             var isClosed = false
             if isOpen, text[i] == UInt8(ascii: ")") {
@@ -22,16 +28,32 @@ enum Phone {
                 isOpen = false
                 isClosed = true
             }
-            if !isOpen, number.isPhone, endsAt(text, i: i, hasPlus: number.hasPlus) { end = i }
+            if !isOpen, let last = numberEnd(text, i, hasPlus: number.hasPlus) {
+                if number.isPhone { end = last } else if number.canBePhone { possible = last }
+            }
             let groupEnd = i
-            if text[i] == UInt8(ascii: " ") || isTight(text[i]) && text[i] != UInt8(ascii: ":") { i += 1 }
+            if let mark = mark(text, i) {
+                number.add(mark)
+                i += 1
+            }
             if !isOpen, text[i] == UInt8(ascii: "(") {
+                number.add(.bracket)
                 i += 1
                 isOpen = true
             }
             guard i > groupEnd || isClosed, text.isDigit(i) else { break }
         }
-        return end
+        if number.hasPlus { return end }
+        if end == nil, possible == nil { return nil }
+        return announced(text, start, around, end: end, possible: possible)
+    }
+
+    /// Decides by the words before the number. After a word for a telephone every possible number is one. A number of an order, and one
+    /// after letters and a hyphen, are none.
+    private static func announced(_ text: Subject, _ start: Int, _ around: Surroundings, end: Int?, possible: Int?) -> Int? {
+        if around.announce(.phone, text, before: start) { return max(end ?? 0, possible ?? 0) }
+        guard let end, !(text[start - 1] == UInt8(ascii: "-") && text.isAlphanumeric(start - 2)) else { return nil }
+        return around.announce(.order, text, before: start) ? nil : end
     }
 
     /// Returns true for the marks that join digits to a date, a time, a version or an id.
@@ -39,58 +61,38 @@ enum Phone {
         Byte.isHyphenOrDot(c) || c == UInt8(ascii: "/") || c == UInt8(ascii: ":")
     }
 
-    private static func endsAt(_ text: Subject, i: Int, hasPlus: Bool) -> Bool {
-        hasPlus ? !text.isDigit(i) : !text.goesOn(i, by: isTight)
+    /// The mark between two groups. A plus represents a space in a URL.
+    private static func mark(_ text: Subject, _ i: Int) -> PhoneNumber.Mark? {
+        switch text[i] {
+        case UInt8(ascii: " "): .space
+        case UInt8(ascii: "+"): text.isDigit(i + 1) || text[i + 1] == UInt8(ascii: "(") ? .space : nil
+        case UInt8(ascii: "-"): .hyphen
+        case UInt8(ascii: "."), UInt8(ascii: "/"): .other
+        default: nil
+        }
     }
 
-    /// The digits so far. `shape` holds the length of each group as one hexadecimal digit.
-    private struct Number {
-        var hasPlus = false
-        private var digits = 0
-        private var value = 0
-        private var shape = 0
-        private var groups = 0
-        /// The first three digits.
-        private var first = 0
+    /// Returns the end of a number whose digits end at i, with its extension. It is nil if the digits belong to something longer.
+    private static func numberEnd(_ text: Subject, _ i: Int, hasPlus: Bool) -> Int? {
+        if let end = extensionEnd(text, i) { return end }
+        let goesOn = hasPlus ? text.isDigit(i) : text.goesOn(i, by: isTight)
+        return goesOn ? nil : i
+    }
 
-        private static let mostDigits = 17
-
-        /// Reads a group of digits and moves i past it. Returns false if there are more digits than any number has.
-        mutating func readGroup(_ text: Subject, _ i: inout Int) -> Bool {
-            let start = i
-            while text.isDigit(i) {
-                let digit = Int(text[i] - 0x30)
-                value = value * 10 + digit
-                digits += 1
-                if digits <= 3 { first = first * 10 + digit }
-                i += 1
-                if digits > Number.mostDigits { return false }
-            }
-            groups += 1
-            shape = shape << 4 | min(15, i - start)
-            return true
+    /// Returns the end of an extension: `x`, `ext` or `ext.`, a space or none before and after it, and one to six digits.
+    private static func extensionEnd(_ text: Subject, _ from: Int) -> Int? {
+        var i = text[from] == UInt8(ascii: " ") ? from + 1 : from
+        if text[i] | 0x20 == UInt8(ascii: "e"), text[i + 1] | 0x20 == UInt8(ascii: "x"), text[i + 2] | 0x20 == UInt8(ascii: "t") {
+            i += 3
+            if Byte.isDot(text[i]) { i += 1 }
+        } else if text[i] | 0x20 == UInt8(ascii: "x") {
+            i += 1
+        } else {
+            return nil
         }
-
-        var isPhone: Bool {
-            if hasPlus { return first >= 100 && (8...15).contains(digits) }
-            guard groups > 1 else { return false }
-            if first < 10 { return first > 0 && digits >= 10 }
-            if first < 100 { return (9...12).contains(digits) && !beginsWithDate }
-            return isAmerican
-        }
-
-        /// True if the groups have the American form, where the area code and the exchange begin with 2 to 9.
-        private var isAmerican: Bool {
-            guard shape == 0x334 || shape == 0x1334 && first < 200 else { return false }
-            return value / 10_000_000 % 1000 >= 200 && value / 10_000 % 1000 >= 200
-        }
-
-        /// True if the first groups are a date: a day and a month in either order, and a year of four digits.
-        private var beginsWithDate: Bool {
-            guard groups > 2, shape >> (4 * (groups - 3)) == 0x224 else { return false }
-            var year = value
-            for _ in 8..<digits { year /= 10 }
-            return (1900...2099).contains(year % 10_000)
-        }
+        if text[i] == UInt8(ascii: " ") { i += 1 }
+        let digits = i
+        while text.isDigit(i), i - digits <= 6 { i += 1 }
+        return (1...6).contains(i - digits) && !text.isAlphanumeric(i) ? i : nil
     }
 }

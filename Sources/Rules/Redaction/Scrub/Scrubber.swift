@@ -10,13 +10,16 @@ public struct Scrubber: ~Copyable {
     /// The kinds that were found in it. With `reject`, only the kind of the first find.
     public private(set) var found: SensitiveSet = []
     /// The number of finds of each kind, by `Sensitive.rawValue`.
-    private var counts = SIMD8<UInt32>()
+    private var counts = SIMD16<UInt32>()
 
-    private let kinds: SensitiveSet
+    private let scope: Scope
     private let action: Scrub.Action
     private let strings = Strings()
     private let starts = Starts()
     private var unescaped = Unescaped()
+    private var percentDecoded = PercentDecoded()
+    /// The start of the event that is scrubbed.
+    private var floor = 0
     private var remover = Remover()
     /// The positions and lengths of the texts, by kind.
     private let texts: UnsafeMutablePointer<(place: Int, count: Int)>
@@ -24,7 +27,7 @@ public struct Scrubber: ~Copyable {
     private var keys = 0
 
     public init(_ scrub: Scrub) {
-        kinds = scrub.kinds
+        scope = Scope(kinds: scrub.kinds, countries: scrub.countries)
         action = scrub.action
         texts = .allocate(capacity: scrub.texts.count)
         for (i, text) in scrub.texts.enumerated() {
@@ -46,8 +49,9 @@ public struct Scrubber: ~Copyable {
         replacements.removeAll()
         remover.removeAll()
         found = []
-        counts = SIMD8()
+        counts = SIMD16()
         keys = 0
+        floor = Int(event.start)
         let sparedStart = event.slots[spared].isPresent ? Int(event.slots[spared].start) : -1
         Spans.forEach(event, in: slots) { start, end in look(event.block, start: start, end: end, spared: sparedStart) }
         if action == .drop, !found.isEmpty {
@@ -59,25 +63,52 @@ public struct Scrubber: ~Copyable {
     private mutating func look(_ block: Bytes, start: Int, end: Int, spared: Int) {
         var i = start
         while let span = strings.next(block, i: &i, end: end) {
-            if span.seen.contains(.escape) {
+            if span.seen.contains(.escape) || Strings.canHoldPercent(span.seen) {
                 lookAtEscaped(block, span: span, spared: spared)
             } else {
                 let text = Subject(base: block + span.bodyStart, count: span.bodyEnd - span.bodyStart)
-                guard let finder = Finder(text, seen: span.seen, kinds: kinds, starts: starts), span.start != spared else { continue }
-                take(finder, block: block, span: span)
+                guard let finder = Finder(text, seen: span.seen, scope: scope, around: around(span, block), starts: starts), span.start != spared
+                else { continue }
+                take(finder, block: block, span: span, encoding: .none)
             }
             if action == .reject, !found.isEmpty { return }
         }
     }
 
-    @inline(never) private mutating func lookAtEscaped(_ block: Bytes, span: StringSpan, spared: Int) {
-        guard span.start != spared else { return }
-        unescaped.decode(block, start: span.bodyStart, end: span.bodyEnd)
-        guard let finder = Finder(unescaped.text, seen: strings.seen(unescaped.text), kinds: kinds, starts: starts) else { return }
-        take(finder, block: block, span: span)
+    @inline(__always) private func around(_ span: StringSpan, _ block: Bytes) -> Surroundings {
+        Surroundings(block: block, quote: span.start, floor: floor)
     }
 
-    private mutating func take(_ finder: Finder, block: Bytes, span: StringSpan) {
+    /// How the text that is searched was written in the event.
+    private enum Encoding { case none, escapes, percents }
+
+    /// Searches a string that is written with escapes of JSON, of a URL, or of both.
+    @inline(never) private mutating func lookAtEscaped(_ block: Bytes, span: StringSpan, spared: Int) {
+        guard span.start != spared else { return }
+        var text = Subject(base: block + span.bodyStart, count: span.bodyEnd - span.bodyStart)
+        var encoding = Encoding.none
+        if span.seen.contains(.escape) {
+            unescaped.decode(block, start: span.bodyStart, end: span.bodyEnd)
+            text = unescaped.text
+            encoding = .escapes
+        }
+        var seen = encoding == .none ? span.seen : strings.seen(text)
+        if Strings.canHoldPercent(seen), PercentDecoded.holdsEscape(text) {
+            if encoding == .escapes {
+                let places = unescaped.places
+                percentDecoded.decode(text) { Int(places[$0]) }
+            } else {
+                percentDecoded.decode(text) { span.bodyStart + $0 }
+            }
+            text = percentDecoded.text
+            encoding = .percents
+            seen = strings.seen(text)
+        }
+        guard let finder = Finder(text, seen: seen, scope: scope, around: around(span, block), starts: starts) else { return }
+        take(finder, block: block, span: span, encoding: encoding)
+    }
+
+    private mutating func take(_ finder: Finder, block: Bytes, span: StringSpan, encoding: Encoding) {
         var find = finder.next(0)
         guard find != nil else { return }
         switch action {
@@ -89,16 +120,23 @@ public struct Scrubber: ~Copyable {
                 find = finder.next(one.end)
             }
         case .replace:
-            let isEscaped = span.seen.contains(.escape)
             while let one = find {
                 note(one.kind)
                 let text = texts[Int(one.kind.rawValue)]
-                let start = isEscaped ? unescaped.place(one.start) : span.bodyStart + one.start
-                let end = isEscaped ? unescaped.place(one.end) : span.bodyStart + one.end
+                let (start, end) = (place(one.start, span, encoding), place(one.end, span, encoding))
                 replacements.append(start, end, text: text.place, count: text.count)
                 find = finder.next(one.end)
             }
             if span.isKey(block) { numberKey(span.bodyEnd) }
+        }
+    }
+
+    /// Returns the position in the event of byte i of the text that was searched.
+    private func place(_ i: Int, _ span: StringSpan, _ encoding: Encoding) -> Int {
+        switch encoding {
+        case .none: span.bodyStart + i
+        case .escapes: unescaped.place(i)
+        case .percents: percentDecoded.place(i)
         }
     }
 

@@ -44,9 +44,12 @@ void cmicrohttpd_suspend(cmicrohttpd_connection connection);
 /* May be called from any thread. */
 void cmicrohttpd_resume(cmicrohttpd_connection connection);
 
-/* Calls `each` for every header until it returns false. */
-void cmicrohttpd_headers(cmicrohttpd_connection connection, void *context,
-                         int (*each)(void *context, const char *name, size_t name_size, const char *value, size_t value_size));
+/* Calls `each` for every header until it returns false. Returns 0 if a line of the head is not as strict as RFC 9112 demands. The library
+   reads lines that end in a bare line feed, that continue on the next line or that contain a zero byte in a way of its own, and has no
+   setting against it. But it reads a head in place: a strict line is followed by the next one after exactly two bytes. `version` is the
+   text that `received` got. */
+int cmicrohttpd_headers(cmicrohttpd_connection connection, const char *version, void *context,
+                        int (*each)(void *context, const char *name, size_t name_size, const char *value, size_t value_size));
 
 /* Queues a reply. `headers` holds names and values alternately. Returns 1 if the reply was queued. */
 int cmicrohttpd_reply(cmicrohttpd_connection connection, unsigned status, const void *body, size_t size, const char *const *headers,
