@@ -396,7 +396,9 @@ let package = Package(
         // This is a program, so that the author of any adapter can check a built module with the contract.
         .executableTarget(
             name: "switchyard-contract",
-            dependencies: ["PluginHost", "Delivery", "Queueing", "Configuration", "Plans", "Document", "HTTPSupport", "Platform", "CPlatform"],
+            dependencies: [
+                "PluginHost", "Delivery", "Queueing", "Configuration", "Plans", "Document", "HTTPSupport", "Platform", "CPlatform",
+            ],
             path: "Tests/Contract",
             exclude: ["bad.c", "bad.json", "scripted.json"], swiftSettings: settings,
             linkerSettings: findsRuntime),
