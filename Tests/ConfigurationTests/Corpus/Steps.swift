@@ -109,7 +109,7 @@ extension Broken {
                 "3:52: routes[0].transform[1].scrub.with: is used only with the action replace, but the action is drop",
                 "3:68: routes[0].transform[1].scrub.with.card must be a string, is 5",
                 "3:82: routes[0].transform[2].scrub must be an object, is a list",
-                "3:96: routes[0].transform[3].scrub: unknown key 'fields', expected find, in, action or with",
+                "3:96: routes[0].transform[3].scrub: unknown key 'fields', expected find, countries, in, action or with",
             ]),
         Broken(
             "invalid masks",
