@@ -179,7 +179,7 @@ struct DescriptionTests {
             ),
             (
                 described(more: #""capabilities":{"concurrency":5000,"order":true}"#),
-                "its description is broken: capabilities.concurrency must be between 1 and 1024, is 5000; capabilities: unknown key 'order', expected erase, deduplicates, concurrency or streams"
+                "its description is broken: capabilities.concurrency must be between 1 and 1024, is 5000; capabilities: unknown key 'order', expected erase, deduplicates, concurrency, streams or asks"
             ),
             (
                 described(more: #""limits":{"events":10},"delivery":{"batch":{"events":11}}"#),

@@ -81,7 +81,7 @@ struct ConsentCommandTests {
         let tables = ["about", "keys", "origins", "terms", "subjects", "history", "receipts", "receipt_lines"]
         execute(
             tables.map { "ALTER TABLE \($0) DROP COLUMN checksum; " }.joined()
-                + "DROP TABLE proof; PRAGMA user_version = 1; UPDATE about SET value = 4000000000000000000 WHERE name = 'received'",
+                + "DROP TABLE proof; DROP TABLE seal; DROP TABLE evidence; PRAGMA user_version = 1; UPDATE about SET value = 4000000000000000000 WHERE name = 'received'",
             on: router.path("state/ledger.sqlite"))
         unlink(router.path("state/ledger.witness"))
         let run = isRunning ? try router.startAnswering() : nil
@@ -126,7 +126,7 @@ struct ConsentCommandTests {
         #expect(
             told == [
                 "switchyard: an event is denied (denied_broken), since its context.gpc is not true or false; further ones are only counted",
-                "switchyard: an event is denied (denied_broken), since its context.consent.level is not the name of a level; further ones are only counted",
+                "switchyard: an event is denied (denied_broken), since its context.consent.level is not the name of a level, or a list of such names; further ones are only counted",
             ])
         #expect(!result.errors.contains("se7ret"))
     }

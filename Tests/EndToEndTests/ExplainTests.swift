@@ -177,7 +177,7 @@ struct ExplainTests {
                 == "denied at consent: level none is below standard, by context.gpc; the event grants nothing, essential is assumed")
         #expect(
             try reason(item(#""consent":{"level":"lots"},"gpc":1"#), 1)
-                == "denied at consent: context.consent.level must be the name of a level, is 'lots'; context.gpc must be true or false, is 1"
+                == "denied at consent: context.consent.level must be the name of a level, or a list of such names, is 'lots'; context.gpc must be true or false, is 1"
         )
         #expect(
             try reason(item(#""consentManagement":{"allowedConsentIds":["analytics"],"deniedConsentIds":["operations"]}"#), 2)

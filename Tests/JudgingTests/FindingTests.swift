@@ -182,8 +182,9 @@ import Testing
         }
         // Fewer rounds do not reach every verdict.
         if isSanitized { return }
-        // No event comes with a key, no records are unreadable or later than now, and nobody answers for held events.
-        #expect(fallen.count == Tally.columns.count - (hasPurposes ? 8 : 9), "\(fallen)")
+        // No event comes with a key, no records are unreadable or later than now, and nobody answers for held events. Whether a step withholds an
+        // event is left to chance.
+        #expect(fallen.union([.withheld]).count == Tally.columns.count - (hasPurposes ? 8 : 9), "\(fallen)")
         #expect(made > 100 && erred > 100)
     }
 

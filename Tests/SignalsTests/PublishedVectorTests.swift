@@ -122,7 +122,7 @@ private let implied: TCString.Bases = .impliedConsent
             Array(text.utf8).withUnsafeBufferPointer { bytes in
                 OneTrustGroups(bytes).map { groups in
                     var all: [String] = []
-                    groups.forEach { all.append(String(decoding: $0, as: UTF8.self) + ($1 ? "+" : "-")) }
+                    groups.visit { all.append(String(decoding: $0, as: UTF8.self) + ($1 ? "+" : "-")) }
                     return all + (groups.isGlobalControl ? ["gpc"] : []) + (groups.namesGroups ? [] : ["none"])
                 }
             }

@@ -27,7 +27,8 @@ public final class ConsentSection: @unchecked Sendable {
         self.store = store
         members = ConsentMember.all + ConsentMember.own(section)
         firstSubject = members.count - section.subject.count
-        let consent = ConsentRules(section, demands: plan.routes.compactMap(\.consent), slot: { slot($0) ?? 0 }, in: store) {
+        let found: (Path) -> Int = { slot($0) ?? 0 }
+        let consent = ConsentRules(section, demands: plan.routes.compactMap(\.consent), slot: found, in: store) {
             CompiledSignals(ConsentMember.all.map { slot($0.path) ?? 0 }, $0)
         }
         let raises = section.events.enumerated().filter { $0.element.level > 0 }.map { index, event in

@@ -48,7 +48,7 @@ public struct OneTrustGroups: BitwiseCopyable {
     }
 
     /// Calls the body with the name of each group, and whether it is active.
-    public func forEach(_ body: (UnsafeBufferPointer<UInt8>, Bool) -> Void) {
+    public func visit(_ body: (UnsafeBufferPointer<UInt8>, Bool) -> Void) {
         forEachItem { name, rating in body(name, rating != .off) }
     }
 

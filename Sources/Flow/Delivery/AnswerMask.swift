@@ -7,7 +7,7 @@ internal import Queueing
 enum AnswerMask {
     static let mark = "[…]"
     /// The most bytes of a batch that are searched. An answer to a larger batch is not shown at all.
-    private static let most = 8 << 20
+    private static let most = 64 << 20
 
     /// Returns the outcome with answers that can be shown.
     static func masked(_ outcome: BatchOutcome, of batch: Batch) -> BatchOutcome {

@@ -33,6 +33,9 @@ public final class StraySpools: Sendable {
         }
     }
 
+    /// Notes that the spool of a provider is open, so that it is no stray.
+    func use(_ provider: String) { open.withLock { _ = $0.insert(provider) } }
+
     /// The result of a sweep: what was destroyed in a file so far, and whether something could not be searched or destroyed.
     public struct Result: Sendable, Equatable {
         public var destroyed = Destroyed()

@@ -98,7 +98,7 @@ extension Broken {
             {"scrub":{"find":[],"in":[],"action":"drop","with":{"ip":"","card":5}}},{"scrub":[]},{"scrub":{"fields":[]}}],"to":["out"]}]}
             """#,
             [
-                #"2:43: routes[0].transform[0].scrub.find[0] must be "token", "email", "iban", "card", "ip" or "phone", is "emial", did you mean "email"?"#,
+                #"2:43: routes[0].transform[0].scrub.find[0] must be "token", "key", "email", "iban", "card", "national_id", "mac", "ip" or "phone", is "emial", did you mean "email"?"#,
                 "2:56: routes[0].transform[0].scrub.find[2]: 'ip' is there twice, expected once",
                 "2:71: routes[0].transform[0].scrub.in[0]: 'a.' is not a path: expected a key",
                 "2:73: routes[0].transform[0].scrub.in[1]: the event's own messageId cannot be changed here, expected another path, or a drop of messageId",
@@ -109,7 +109,7 @@ extension Broken {
                 "3:52: routes[0].transform[1].scrub.with: is used only with the action replace, but the action is drop",
                 "3:68: routes[0].transform[1].scrub.with.card must be a string, is 5",
                 "3:82: routes[0].transform[2].scrub must be an object, is a list",
-                "3:96: routes[0].transform[3].scrub: unknown key 'fields', expected find, in, action or with",
+                "3:96: routes[0].transform[3].scrub: unknown key 'fields', expected find, countries, in, action or with",
             ]),
         Broken(
             "invalid masks",

@@ -42,13 +42,24 @@ final class Folder {
         }
     }
 
+    func write(_ name: String, _ bytes: [UInt8]) {
+        let target = Descriptor(owning: open(path + "/" + name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600))
+        _ = bytes.withUnsafeBytes { Glibc.write(target.number, $0.baseAddress, $0.count) }
+    }
+
+    /// Removes a file and returns its contents.
+    func take(_ name: String) -> [UInt8] {
+        defer { unlink(path + "/" + name) }
+        return Folder.contents(of: path + "/" + name)
+    }
+
     /// Copies the files as they are.
     func copy(to name: String) -> Folder {
         let copy = Folder(name)
         for file in files {
             let bytes = Folder.contents(of: path + "/" + file)
             let target = Descriptor(owning: open(copy.path + "/" + file, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600))
-            _ = bytes.withUnsafeBytes { write(target.number, $0.baseAddress, $0.count) }
+            _ = bytes.withUnsafeBytes { Glibc.write(target.number, $0.baseAddress, $0.count) }
         }
         return copy
     }

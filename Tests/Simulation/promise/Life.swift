@@ -35,6 +35,12 @@ struct Delivery {
     var copies: [Copy]
     var outcome: BatchOutcome
     var arrives: [Bool]
+    /// True for each copy that has begun to leave.
+    var begun: [Bool]
+    /// The time at which the provider asks for the next events.
+    var asksAt: Int64
+    /// True after an answer of no. Then nothing more of the delivery leaves.
+    var isRefused = false
     /// The time of the answer. It is nil if the provider never answers.
     var done: Int64?
     var due: Int64?
@@ -69,12 +75,17 @@ final class LaneLife {
     var taken = 0
     let resumed: Int
     var delivered = 0
-    /// The number of destroyed events that were reported to receipts.
-    var reported = 0
+    /// What earlier lives had destroyed.
+    let before: Destroyed
 
-    init(_ state: consuming LaneState, check: SecondCheck?, store: SpoolFile?, index: Int) {
+    /// True if this life has no such provider.
+    let isAbsent: Bool
+
+    init(_ state: consuming LaneState, check: SecondCheck?, store: SpoolFile?, index: Int, isAbsent: Bool) {
         self.check = check
+        self.isAbsent = isAbsent
         resumed = state.account.totalResumed
+        before = state.destroyed
         self.state = state
         self.store = store
         self.index = index
@@ -90,6 +101,13 @@ final class LaneLife {
     /// Carries out an act of the lane, and asks the second check until the lane has all answers.
     func perform(_ act: LaneState.Act, at now: Instant) -> [LaneState.Effect] {
         decide { state, answers in state.perform(act, answers, consentIs: check?.version, at: now) }
+    }
+
+    /// Asks whether these events of a delivery may leave.
+    func mayBegin(_ token: UInt64, _ events: [Int]) -> Bool {
+        events.map { UInt64($0) }.withUnsafeBufferPointer { events in
+            decide { state, answers in state.mayBegin(token, events, answers, consentIs: check?.version) }
+        }
     }
 
     var refusedInFlight: Int { decide { state, answers in state.refusedInFlight(answers, consentIs: check?.version) } }
@@ -144,6 +162,8 @@ final class Life {
     let names = RunNames(["r0", "r1", "r2"])
     let levels = RunNames()
     let check: SecondCheck
+    /// The check of the lanes. It is the same one, except with some planted bugs.
+    let laneCheck: SecondCheck
     let deadLetters: DeadLetters
     let steps: WithdrawalSteps
     var gatehouse: PlanGate
@@ -158,7 +178,10 @@ final class Life {
     var isEnding = false
     var endsAt: Int64?
 
-    init(_ folder: Folder, _ scenario: Scenario, _ plan: Plan, hands: SimulatedClock, seed: UInt64, plant: Plant?) throws {
+    /// `absent` are the lanes whose provider this life does not have. Their files stay in the folder.
+    init(
+        _ folder: Folder, _ scenario: Scenario, _ plan: Plan, hands: SimulatedClock, seed: UInt64, plant: Plant?, absent: Set<Int> = []
+    ) throws {
         self.folder = folder
         var options = LedgerFile.Options(
             keys: LedgerKeys(current: LedgerKeys.Key("ids", Array("0123456789abcdef0123456789abcdef".utf8)))
@@ -169,15 +192,20 @@ final class Life {
         options.levels = Words.levels
         options.clock = hands.clock
         registry = try Registry(LedgerFile(folder.path + "/" + LedgerFile.name, options: options)!)
-        check = SecondCheck(registry.records, levels: levels)
+        check = SecondCheck(registry.records, levels: levels, clock: hands.clock)
+        // Lanes with these planted bugs do not know all withdrawals.
+        let laneCheck = plant == .revive || plant == .forgets ? SecondCheck(registry.records, levels: levels, clock: hands.clock) : check
+        self.laneCheck = laneCheck
         deadLetters = DeadLetters(path: folder.path + "/" + DeadLetterFile.name, levels: levels, clock: hands.clock, check: check) { _ in }
         steps = WithdrawalSteps(registry: registry, check: check, deadLetters: deadLetters, names: names, clock: hands.clock)
         gatehouse = PlanGate(plan, records: registry.records, levels: levels)
         check.adopt(gatehouse.ruleset.consent)
+        laneCheck.adopt(gatehouse.ruleset.consent)
         var random = RandomSource(seed: seed)
         for (index, lane) in scenario.lanes.enumerated() {
             var store: SpoolFile?
-            if lane.isDurable {
+            let isAbsent = absent.contains(index)
+            if lane.isDurable, !isAbsent {
                 var options = SpoolFile.Options()
                 options.clock = hands.clock
                 options.levels = levels
@@ -189,7 +217,8 @@ final class Life {
             let state = LaneState(
                 lane.delivery, concurrency: lane.concurrency, routes: names.all.count, random: RandomSource(seed: random.next()),
                 contents: store?.contents, epoch: SimulatedClock.epoch, checksConsent: plant != .unchecked)
-            lanes.append(LaneLife(state, check: plant == .unchecked ? nil : check, store: store, index: index))
+            lanes.append(
+                LaneLife(state, check: plant == .unchecked ? nil : laneCheck, store: store, index: index, isAbsent: isAbsent))
         }
     }
 }

@@ -116,6 +116,10 @@ final class Copy {
     var isAcknowledged = false
     /// True if it was refused at some moment since its admission. Then it may be destroyed.
     var wasRefused = false
+    /// True if the first thing that refused it was a withdrawal, so that a receipt counts it when it is destroyed.
+    var isFirstRefusedByWithdrawal = false
+    /// True if a receipt named it in flight. Then it counts as destroyed only if it came back.
+    var wasNamedInFlight = false
     /// The acknowledged withdrawals that apply to it, with the receipt and the purposes of each. Nil purposes mean all purposes.
     var dooms: [(receipt: Int64, purposes: Set<String>?)] = []
     var isDelivered = false

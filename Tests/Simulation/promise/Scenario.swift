@@ -26,6 +26,16 @@ enum Plant: String, CaseIterable {
     case settle
     /// An event that keeps a field waits with the level of its route, and not with the level of the field.
     case fields
+    /// A provider lets events leave although the answer to its question was no.
+    case asks
+    /// A withdrawal ignores the queues that have no provider.
+    case strays
+    /// A withdrawal ignores files that were set aside as damaged.
+    case aside
+    /// A start forgets the withdrawals that are finished, so that events that come back later are revived by a new consent.
+    case forgets
+    /// Receipts do not count what was destroyed before a kill.
+    case uncounted
 }
 
 /// The demands of a route, and the lanes of its events.

@@ -97,7 +97,7 @@ extension World {
         guard holds, let receipt else { throw Breach(words: "a withdrawal with the present time has no effect") }
         note(receipt, id, purposes)
         life.unacknowledged = receipt
-        if plant == .revive { life.check.lift(receipt) }
+        if plant == .forgets { try life.banLanes(receipt) }
     }
 
     private func note(_ receipt: Int64, _ id: String, _ purposes: [String]?) {
@@ -111,7 +111,10 @@ extension World {
     func heed(_ withdrawal: Withdrawal, _ copy: Copy) {
         guard isMeant(copy, by: withdrawal) else { return }
         let doom = (withdrawal.receipt, withdrawal.purposes)
-        if isDoomed(copy, by: [doom]) { copy.wasRefused = true }
+        if isDoomed(copy, by: [doom]) {
+            if !copy.wasRefused { copy.isFirstRefusedByWithdrawal = true }
+            copy.wasRefused = true
+        }
         if withdrawal.isAcknowledged { copy.dooms.append(doom) }
     }
 
@@ -129,10 +132,16 @@ extension World {
         promised(receipt)
         var told: [String: Int] = [:]
         for lane in life.lanes {
-            let refused = lane.deliveries.values.flatMap(\.copies).filter(isRefused).count
+            var refused = 0
+            for delivery in lane.deliveries.values {
+                for (copy, hasBegun) in zip(delivery.copies, delivery.begun) where hasBegun && isRefused(copy) {
+                    copy.wasNamedInFlight = true
+                    refused += 1
+                }
+            }
             let count = lane.refusedInFlight
             try require(
-                plant == .unchecked || count == refused,
+                plant == .unchecked || plant == .asks || plant == .revive || plant == .forgets || count == refused,
                 "\(count) refused events are reported in flight at \(Words.lanes[lane.index]), expected \(refused)")
             told["queue of \(Words.lanes[lane.index])"] = count
             inHands[receipt, default: 0] += count
@@ -154,10 +163,10 @@ extension World {
         let receipt = life.withdrawals[0].receipt
         tell("sweep for receipt \(receipt)")
         life.withdrawals[0].stage = .sweeping
-        life.withdrawals[0].lanesLeft = life.lanes.count
+        life.withdrawals[0].lanesLeft = life.lanes.count { !$0.isAbsent }
         // A copy whose route demands no consent any more is spared.
         for copy in copies where !isDoomed(copy) { copy.dooms.removeAll { $0.receipt <= receipt } }
-        for lane in life.lanes {
+        for lane in life.lanes where !lane.isAbsent {
             // The simulation has only one thread. A lane that is killed before its sweep keeps this closure, so the closure must not keep
             // the lane alive.
             nonisolated(unsafe) unowned let (world, its) = (self, lane)
@@ -181,8 +190,9 @@ extension World {
     }
 
     private func swept(_ lane: LaneLife, _ swept: Swept) {
-        lane.reported += swept.events
         let place = "queue of \(Words.lanes[lane.index])"
+        var swept = swept
+        if plant == .uncounted { swept.destroyed = swept.destroyed.since(lane.before) }
         life.withdrawals[0].places[place] = swept
         life.withdrawals[0].lanesLeft -= 1
     }
@@ -196,7 +206,11 @@ extension World {
                 names: steps.names, clock: steps.clock)
         }
         tell("finish receipt \(done.receipt)")
-        let isWhole = try steps.finish(done.receipt, done.places)
+        var places = done.places
+        places["dead letters"] = try steps.sweepLetters()
+        if plant != .strays { for (place, swept) in sweepStrays(isForWithdrawal: true) { places[place] = swept } }
+        if dies(in: 30) { return try die() }
+        let isWhole = try steps.finish(done.receipt, places)
         if dies(in: 20) { return try die() }
         if isWhole { try checkReceipt(done) }
     }
@@ -211,6 +225,7 @@ extension World {
         tell("reload: plan \(variation)")
         life.gatehouse = PlanGate(plans[variation], records: life.registry.records, levels: life.levels)
         life.check.adopt(life.gatehouse.ruleset.consent)
+        life.laneCheck.adopt(life.gatehouse.ruleset.consent)
         noteRefusals()
     }
 
@@ -260,5 +275,16 @@ extension Parcel {
         var full = Parcel()
         swap(&full, &self)
         return full
+    }
+}
+
+extension Destroyed {
+    /// Returns what was added since.
+    fileprivate func since(_ before: Destroyed) -> Destroyed {
+        var more = Destroyed()
+        for (receipt, count) in counts where count.events > before[receipt].events {
+            more.add(receipt, events: count.events - before[receipt].events, bytes: max(0, count.bytes - before[receipt].bytes))
+        }
+        return more
     }
 }

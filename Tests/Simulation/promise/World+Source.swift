@@ -16,7 +16,7 @@ extension World {
         if !life.isEnding, events.count < scenario.events, nextBlock <= now, life.passing.count < World.workers { ready.append(read) }
         for block in life.passing where block.parcels == nil { ready.append { [self] in try judge(block) } }
         if let first = life.passing.first, first.parcels != nil, !first.isBlocked(life) { ready.append { [self] in try handOver(first) } }
-        if life.isEnding, life.passing.isEmpty, life.lanes.contains(where: { $0.state.phase == .open }) {
+        if life.isEnding, life.passing.isEmpty, life.lanes.contains(where: { !$0.isAbsent && $0.state.phase == .open }) {
             ready.append { [self] in drainLanes() }
         }
     }
@@ -100,6 +100,12 @@ extension World {
 
     private func handOver(_ block: Passing) throws {
         for (lane, box) in zip(life.lanes, block.parcels!) where !box.parcel.isEmpty {
+            // A plan without this provider has no route to it.
+            if lane.isAbsent {
+                for copy in copies(of: box, lane.index) { copy.isGone = true }
+                box.parcel.removeAll()
+                continue
+            }
             if lane.state.mustWait(for: box.parcel.byteCount) {
                 lane.wake()
                 lane.isSourceAsleep = true
@@ -166,6 +172,6 @@ extension ParcelBox {
 extension Passing {
     /// Returns true if a lane has no space for it and was not woken since.
     fileprivate func isBlocked(_ life: Life) -> Bool {
-        zip(life.lanes, parcels ?? []).contains { lane, box in !box.parcel.isEmpty && lane.isSourceAsleep }
+        zip(life.lanes, parcels ?? []).contains { lane, box in !lane.isAbsent && !box.parcel.isEmpty && lane.isSourceAsleep }
     }
 }

@@ -39,6 +39,10 @@ final class World {
     var owed: (id: String, purposes: [String]?)?
     var isLast = false
     var steps = 0
+    /// The files of a queue that a person moved away, by lane.
+    var shelf: [Int: [(name: String, bytes: [UInt8])]] = [:]
+    /// The number of files that were set aside as damaged.
+    var damagedCount = 0
     /// For each receipt, the number of refused events that were in flight at providers when it was acknowledged.
     var inHands: [Int64: Int] = [:]
 
@@ -79,7 +83,9 @@ final class World {
                 for lane in life.lanes { try checkAccount(lane) }
                 continue
             }
-            if life.isEnding, life.passing.isEmpty, life.lanes.allSatisfy({ $0.state.isOver && $0.isStoreOver && $0.burials.isEmpty }) {
+            if life.isEnding, life.passing.isEmpty,
+                life.lanes.allSatisfy({ $0.isAbsent || $0.state.isOver && $0.isStoreOver && $0.burials.isEmpty })
+            {
                 if try rest() { return }
                 continue
             }
@@ -92,7 +98,7 @@ final class World {
         var times = [nextBlock, nextAct]
         if let end = life.endsAt { times.append(end) }
         for lane in life.lanes {
-            times += lane.deliveries.values.compactMap(\.done)
+            times += lane.deliveries.values.compactMap(\.done) + lane.deliveries.values.filter(\.mayAsk).map(\.asksAt)
             for time in [lane.flushDone, lane.laneWake, lane.diskWake, lane.watchWake] { if let time { times.append(time) } }
         }
         return times.filter { $0 > now }.min()
@@ -103,7 +109,7 @@ final class World {
         var ready: [() throws -> Void] = []
         sourceSteps(&ready)
         ledgerSteps(&ready)
-        for lane in life.lanes { laneSteps(lane, &ready) }
+        for lane in life.lanes where !lane.isAbsent { laneSteps(lane, &ready) }
         if let end = life.endsAt, end <= now { ready.append(giveUp) }
         if isDone, !life.isEnding, isQuiet { ready.append { [self] in end(within: nil) } }
         guard !ready.isEmpty else { return false }
@@ -132,7 +138,7 @@ final class World {
 
     /// Drains the lanes after the input has ended and all blocks were handed over.
     func drainLanes() {
-        for lane in life.lanes where lane.state.phase == .open {
+        for lane in life.lanes where !lane.isAbsent && lane.state.phase == .open {
             lane.state.drain()
             lane.wake()
         }
@@ -142,7 +148,7 @@ final class World {
         life.endsAt = nil
         tell("given up")
         drainLanes()
-        for lane in life.lanes where !lane.state.isOver {
+        for lane in life.lanes where !lane.isAbsent && !lane.state.isOver {
             letGoOfAll(lane)
             try carryOut(lane.perform(.giveUp(Answer("time is up")), at: instant), lane)
         }
@@ -150,7 +156,8 @@ final class World {
 
     /// Handles the regular end of a life. Either begins the next life, or checks the end of the simulation and returns true.
     private func rest() throws -> Bool {
-        if isDone, isQuiet {
+        try settleLanes()
+        if isDone, isQuiet, life.lanes.allSatisfy({ !$0.isAbsent }), shelf.isEmpty {
             // One more start completes a sweep that was interrupted by the end of the lanes.
             if try isLast || unfinished().isEmpty {
                 try checkEnd()
@@ -177,9 +184,10 @@ final class World {
             if !copy.isDelivered, !copy.isBuried, !scenario.lanes[copy.lane].isDurable || !isKept { copy.isGone = true }
         }
         let folder = life.folder.copy(to: "\(seed)-\(lives)")
-        life = try Life(folder, scenario, plans[variation], hands: hands, seed: random.next(), plant: plant)
+        let absent = try rearrange(folder)
+        life = try Life(folder, scenario, plans[variation], hands: hands, seed: random.next(), plant: plant, absent: absent)
         owed = nil
-        tell("a new life")
+        tell("a new life\(absent.isEmpty ? "" : ", without \(absent.map { Words.lanes[$0] })")")
         // While no router had the folder, the command could change the ledger.
         while actsLeft > 0, roll(4) == 0 {
             try say()
@@ -187,7 +195,14 @@ final class World {
             // The start carries out this withdrawal.
             life.unacknowledged = nil
         }
-        if plant != .resume { for receipt in try life.steps.unfinished() { life.withdrawals.append(Withdrawing(receipt: receipt)) } }
+        // The start knows all withdrawals on record before the lanes hand anything over.
+        let unfinished = try life.steps.begin()
+        if plant == .forgets {
+            for receipt in try self.unfinished() { try life.banLanes(receipt) }
+        }
+        if plant != .uncounted { try settleLanes() }
+        if plant != .resume { for receipt in unfinished { life.withdrawals.append(Withdrawing(receipt: receipt)) } }
+        if plant != .strays { try searchStrays(isForWithdrawal: false) }
     }
 
     var standing: String {

@@ -25,8 +25,8 @@ struct OneTrustSignal: ConsentSignal {
         guard groups.namesGroups else { return }
         reading.clearNamed()
         // First the active groups, then the inactive ones: a purpose that has both is not granted.
-        groups.forEach { name, isActive in if isActive { reading.name(text: name) } }
-        groups.forEach { name, isActive in if !isActive { reading.removeName(text: name) } }
+        groups.visit { name, isActive in if isActive { reading.name(text: name) } }
+        groups.visit { name, isActive in if !isActive { reading.removeName(text: name) } }
         reading.grantNamed()
     }
 }

@@ -22,6 +22,9 @@ final class Channel: Sendable {
         setsockopt(number, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     }
 
+    /// False if other code of this process has closed the descriptor.
+    var isOpen: Bool { fcntl(descriptor.number, F_GETFD) >= 0 }
+
     /// Makes a channel. Returns this process's end and the result of `body`. `body` passes the other end to a process that is not trusted
     /// to send whole frames.
     static func pair<R>(

@@ -34,7 +34,11 @@ public enum HostedModule {
         // The module takes deliveries on this thread. Another one reads, so that an erasure begins during a delivery that does not return,
         // and so that answers to questions and the end of the router are noticed.
         Thread.start("router") { read(channel, instance, into: frames) }.detach()
-        while true { perform(frames.next(), instance: instance, channel: channel, questions: frames) }
+        while true {
+            perform(frames.next(), instance: instance, channel: channel, questions: frames)
+            // The router does not notice that a module has closed the socket while the other thread reads from it.
+            if !channel.isOpen { _exit(0) }
+        }
     }
 
     /// Reads frames until the router is gone, and then ends the process.
