@@ -391,7 +391,8 @@ let package = Package(
         tests("StartupTests", ["Startup", "StoreFixtures", "Spool", "StateFiles", "Plans", "Admission", "Platform"]),
         tests("ConsentCommandsTests", ["ConsentCommands"]),
         tests(
-            "ReportingTests", ["Reporting", "Configuration", "Editing", "Document", "Ledger", "Plans", "TestSupport", "Events", "Platform"],
+            "ReportingTests",
+            ["Reporting", "Configuration", "Editing", "Document", "Ledger", "Plans", "TestSupport", "Events", "Platform"],
             exclude: ["Goldens"]),
         tests("InspectCommandsTests", ["InspectCommands", "Judging"]),
         // The tests compile the modules, with only the header.
