@@ -10,7 +10,7 @@ public struct Masker: ~Copyable {
 
     private let mask: Mask
     private let strings = Strings()
-    private var unescaped = Unescaped()
+    private var unescaped = DecodedText()
     /// The positions at which a match and its groups begin and end.
     private let spans: UnsafeMutablePointer<Int>
     private let spanCount: Int
@@ -38,7 +38,7 @@ public struct Masker: ~Copyable {
         while let span = strings.next(block, i: &i, end: end) {
             if span.start == spared || span.isKey(block) { continue }
             if span.seen.contains(.escape) {
-                unescaped.decode(block, start: span.bodyStart, end: span.bodyEnd)
+                JSONEscapes.decode(block, start: span.bodyStart, end: span.bodyEnd, into: &unescaped)
                 replaceMatches(unescaped.text, span)
             } else {
                 replaceMatches(Subject(base: block + span.bodyStart, count: span.bodyEnd - span.bodyStart), span)

@@ -17,8 +17,8 @@ public struct Scrubber: ~Copyable {
     private let action: Scrub.Action
     private let strings = Strings()
     private let starts = Starts.tables
-    private var unescaped = Unescaped()
-    private var percentDecoded = PercentDecoded()
+    private var unescaped = DecodedText()
+    private var percentDecoded = DecodedText()
     /// The start of the event that is scrubbed.
     private var floor = 0
     private var remover = Remover()
@@ -92,17 +92,17 @@ public struct Scrubber: ~Copyable {
         var text = Subject(base: block + span.bodyStart, count: span.bodyEnd - span.bodyStart)
         var encoding = Encoding.none
         if span.seen.contains(.escape) {
-            unescaped.decode(block, start: span.bodyStart, end: span.bodyEnd)
+            JSONEscapes.decode(block, start: span.bodyStart, end: span.bodyEnd, into: &unescaped)
             text = unescaped.text
             encoding = .escapes
         }
         var seen = encoding == .none ? span.seen : strings.seen(text)
-        if Strings.canHoldPercent(seen), PercentDecoded.holdsEscape(text) {
+        if Strings.canHoldPercent(seen), PercentEscapes.areIn(text) {
             if encoding == .escapes {
                 let places = unescaped.places
-                percentDecoded.decode(text) { Int(places[$0]) }
+                PercentEscapes.decode(text, into: &percentDecoded) { Int(places[$0]) }
             } else {
-                percentDecoded.decode(text) { span.bodyStart + $0 }
+                PercentEscapes.decode(text, into: &percentDecoded) { span.bodyStart + $0 }
             }
             text = percentDecoded.text
             encoding = .percents
