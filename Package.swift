@@ -479,7 +479,8 @@ case "checks":
         program(
             "fuzz", in: "Fuzz",
             [
-                "Models", "Seeded", "Events", "Platform", "Dialects", "Configuration", "Plans", "Editing", "Ingest", "Listener", "Queueing",
+                "Models", "Seeded", "Events", "Platform", "Dialects", "Configuration", "Plans", "Editing", "Ingest", "Listener", "Delivery",
+                "Queueing",
                 "PluginHost",
                 "Exec", "ExpressionKit", "HTTPKit",
                 "PluginKit", "Redaction", "Signals", "Admission", "COracle",

@@ -2,6 +2,7 @@
 // is ignored. A frame of the module is read as the same frame after it is written again. Its indices are within the batch, and its text
 // cannot move a cursor.
 
+import Delivery
 import Queueing
 import Seeded
 
@@ -26,6 +27,9 @@ struct FrameFuzzer: Fuzzer {
             BatchOutcome(
                 .retry(answer, after: .milliseconds(1500)),
                 events: [0: .rejected(answer), 2: .unknown(answer), 3: .fault(answer), 4: .rejected(answer)])),
+        .ended(token: 7, BatchOutcome(.delivered, events: [1: .untried])),
+        .erased(token: 9, ErasureAnswer(BatchOutcome(.retry(answer, after: nil), events: [1: .delivered]), state: Array("job".utf8))),
+        .ask(question: 1, token: 7, nil), .ask(question: 2, token: 7, [0, 4]),
     ].map { ($0.encoded.kind.rawValue, $0.encoded.body.bytes) }
 
     private static let toModule: [(UInt32, [UInt8])] = {
@@ -37,10 +41,16 @@ struct FrameFuzzer: Fuzzer {
         for arrival in [7, 8] as [Int64] { delivery.put(arrival) }
         var flush = FrameBody()
         flush.put(UInt64(9))
+        var permission = FrameBody()
+        permission.put(UInt64(3))
+        permission.put(UInt32(1))
+        let erasure = ErasureRequest(
+            subjects: [SubjectID(member: "userId", id: "u1")], state: [1], attempt: 2, begun: 3, deadlineMilliseconds: 4)
         let hello = Frame.Hello(path: "/modules/a.so", provider: "out", settings: Array("{}".utf8))
         return [
             (Frame.Kind.hello.rawValue, hello.encoded.bytes),
             (Frame.Kind.deliver.rawValue, delivery.bytes + Array("{}\n{\"a\":1}\n".utf8)),
+            (Frame.Kind.allow.rawValue, permission.bytes), (Frame.Kind.erase.rawValue, erasure.encoded(token: 5).bytes),
             (Frame.Kind.flush.rawValue, flush.bytes), (Frame.Kind.reopen.rawValue, []), (Frame.Kind.close.rawValue, []),
         ]
     }()
@@ -102,6 +112,15 @@ struct FrameFuzzer: Fuzzer {
                 return .unexplained("it names an event that its batch does not have")
             }
             texts = ([outcome.batch] + outcome.events.values).compactMap(words)
+        case .erased(_, let answer):
+            guard answer.outcome.events.keys.allSatisfy((0..<FrameFuzzer.eventCount).contains) else {
+                return .unexplained("it names a subject that its erasure does not have")
+            }
+            texts = ([answer.outcome.batch] + answer.outcome.events.values).compactMap(words)
+        case .ask(_, _, let events):
+            guard (events ?? []).allSatisfy({ $0 < UInt64(FrameFuzzer.eventCount) }) else {
+                return .unexplained("it asks about an event that its batch does not have")
+            }
         case .closed: break
         }
         // No byte may be ignored. Text is repaired and cut, so its length can change. Everything else must have the same length again.

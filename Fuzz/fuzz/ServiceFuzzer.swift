@@ -29,7 +29,7 @@ final class ServiceFuzzer: Fuzzer {
         self.limits = limits
         self.plants = plants
         mutator = Mutator(seed: seed, seeds: ServiceFuzzer.seeds)
-        handler = RequestHandler(source: 0, limits: limits, keys: KeyRing(HTTPSourcePlan()), budget: budget, sink: sink)
+        handler = RequestHandler(source: 0, limits: limits, keys: KeyRing(HTTPSourcePlan()), budget: budget, sink: sink, clock: .system)
         translator = Listener.RequestTranslator(handler.translation)
     }
 
@@ -79,7 +79,7 @@ private final class CountingSink: EventSink, @unchecked Sendable {
     }
 
     func submit(
-        _ text: consuming ByteBuffer, source: Int, key: Int, answer: @escaping @Sendable (Submission) -> Void
+        _ text: consuming ByteBuffer, from submitter: Submitter, answer: @escaping @Sendable (Submission) -> Void
     ) -> Bool {
         let bytes = Array(text.bytes)
         if bytes.last != 0x0a { wrong = "the last line has no newline" }

@@ -76,7 +76,7 @@ private final class RoomFixture {
         var options = RouterOptions(deadLetters: folder + "/dead-letters.sqlite")
         options.clock = time.clock
         options.workers = workers
-        options.drain = .zero
+        options.drain = .seconds(60)
         router = Router(
             plan, outlets: [Outlet(provider: free, concurrency: 1), Outlet(provider: hanging, concurrency: 1)], options: options
         ) { _ in }

@@ -133,7 +133,7 @@ extension Outcome {
 
     fileprivate var words: String {
         switch self {
-        case .delivered, .mixed: ""
+        case .delivered, .untried, .mixed: ""
         case .rejected(_, let words), .retry(_, let words, _), .unknown(_, let words), .fault(_, let words), .closed(let words): words
         }
     }

@@ -115,6 +115,7 @@ extension Frame.ToHost {
             let isForAll = try parts.number(UInt32.self) == 1
             let count = try parts.number(UInt32.self)
             guard Int(count) <= parts.left / 8 else { throw FrameFault(what: "a count beyond the frame") }
+            guard !isForAll || count == 0 else { throw FrameFault(what: "a question about all events that names some") }
             var events: [UInt64] = []
             for _ in 0..<count { events.append(try parts.number(UInt64.self)) }
             // A delivery that has ended may not begin to leave, so an unknown token is no fault.
