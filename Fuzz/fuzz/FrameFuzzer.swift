@@ -93,7 +93,9 @@ struct FrameFuzzer: Fuzzer {
     }
 
     private func read(_ kind: UInt32, _ bytes: [UInt8]) -> Frame.ToHost? {
-        try? Frame.ToHost(kind, payload(bytes).bytes) { _ in FrameFuzzer.eventCount }
+        let payload = payload(bytes)
+        // The frame is read from memory that the payload frees at its end.
+        return withExtendedLifetime(payload) { try? Frame.ToHost(kind, payload.bytes) { _ in FrameFuzzer.eventCount } }
     }
 
     private func judgeToHost(_ kind: UInt32, _ bytes: [UInt8]) -> Comparison {
