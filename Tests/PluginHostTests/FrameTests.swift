@@ -34,8 +34,7 @@ struct FrameTests {
     }
 
     private func read(_ kind: UInt32, _ bytes: [UInt8], count: Int? = 5) throws(FrameFault) -> Frame.ToHost {
-        let payload = payload(bytes)
-        return try Frame.ToHost(kind, payload.bytes) { _ in count }
+        try Frame.ToHost(kind, payload(bytes)) { _ in count }
     }
 
     /// Returns the body of a deliver frame with these lines.

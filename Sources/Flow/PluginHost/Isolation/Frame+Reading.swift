@@ -82,9 +82,11 @@ extension Frame.ToHost {
     /// Reads a frame. `hidden` is masked in every text except a name and a version, which are only compared. `eventCount` returns the
     /// number of events of the delivery with that token. It returns nil if there is no such delivery; then the frame is a fault.
     init(
-        _ kind: UInt32, _ bytes: UnsafeRawBufferPointer, hiding hidden: HiddenTexts = HiddenTexts(), eventCount: (UInt64) -> Int?
+        _ kind: UInt32, _ payload: Payload, hiding hidden: HiddenTexts = HiddenTexts(), eventCount: (UInt64) -> Int?
     ) throws(FrameFault) {
-        var parts = FrameParts(bytes)
+        // The compiler may end the life of the payload after the last use of its name, and its memory is read until the end.
+        defer { withExtendedLifetime(payload) {} }
+        var parts = FrameParts(payload.bytes)
         switch Frame.Kind(rawValue: kind) {
         case .ready:
             let version = try parts.number(UInt32.self)

@@ -87,7 +87,7 @@ extension IsolatedInstance {
         do throws(FrameFault) {
             if hasFrame {
                 guard let frame = try child.channel.receive(most: Frame.mostToHost) else { return false }
-                let said = try Frame.ToHost(frame.kind, frame.payload.bytes, hiding: hidden) { token in
+                let said = try Frame.ToHost(frame.kind, frame.payload, hiding: hidden) { token in
                     state.withLock { $0.pending[token]?.count }
                 }
                 guard try hear(said) else { return false }
