@@ -26,6 +26,9 @@ struct ValueTests {
         #expect(
             with(#""tr\u0061ck""#) { $0.isText("track") } && !with(#""track ""#) { $0.isText("track") } && !with("1") { $0.isText("1") })
         #expect(with(#""é\u00e9\ud83d\ude00""#) { $0.characters } == 3)
+        // A vendor counts what it gets: half of a pair is sent as U+FFFD, so it is a character too.
+        #expect(with(#""\ud83d\ud83dx\n""#) { $0.characters } == 4)
+        #expect(with(#""\ud83d\ud83dx\n""#) { $0.isLonger(than: 3) })
         #expect(with(#""\ud83d""#) { $0.text } == nil)
         #expect(with(#"{"a":[{"b":"[["}],"c":1}"#) { $0.depth } == 3 && with(#""[""#) { $0.depth } == 0)
     }

@@ -83,10 +83,18 @@ public struct Value: @unchecked Sendable {
         }
     }
 
-    /// The number of characters (Unicode scalars) of a text. It is 0 for any other value.
-    public var characters: Int { withText { $0?.reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 + 1 } ?? 0 } }
+    /// The number of characters (Unicode scalars) of a text. A single half of a surrogate pair is one. It is 0 for any other value.
+    public var characters: Int {
+        let body = body
+        var (end, count) = (0, 0)
+        while end < body.count {
+            end += Value.length(of: body, at: end)
+            count += 1
+        }
+        return count
+    }
 
-    /// Returns true if a text has more characters than this. It never has more of them than bytes, so a short text is not decoded.
+    /// Returns true if a text has more characters than this. It never has more of them than bytes, so a short text is not read.
     public func isLonger(than most: Int) -> Bool { isText && count - 2 > most && characters > most }
 
     /// The decoded text, or nil for any other value. It allocates a String.
