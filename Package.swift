@@ -245,7 +245,8 @@ let package = Package(
         // The state folder, and what its stores share: encryption, rows with checksums, and the numbers of names.
         module("StateFiles", in: "Flow", ["Admission", "Plans", "Database", "Platform", "CCrypto"]),
         // The consent records on disk.
-        module("Ledger", in: "Consent", ["Admission", "ConsentGate", "Events", "Database", "Platform", "CJansson", "CCrypto"]),
+        module(
+            "Ledger", in: "Consent", ["StateFiles", "Admission", "ConsentGate", "Events", "Database", "Platform", "CJansson", "CCrypto"]),
         // The verdict of every route for an event, and the edited copy for each lane.
         module(
             "Judging", in: "Rules",
@@ -344,7 +345,8 @@ let package = Package(
             "SpoolTests",
             ["Spool", "StateFiles", "StoreFixtures", "TestSupport", "Admission", "ConsentGate", "Database", "Platform"]),
         tests("DatabaseTests", ["Database", "TestSupport", "Platform", "CChecksum"]),
-        tests("LedgerTests", ["Seeded", "Ledger", "TestSupport", "Admission", "ConsentGate", "Database", "Platform"]),
+        tests(
+            "LedgerTests", ["Seeded", "Ledger", "TestSupport", "StateFiles", "Plans", "Admission", "ConsentGate", "Database", "Platform"]),
         tests("EventsTests", ["Seeded", "Events"]),
         tests("EncodingTests", ["Encoding"]),
         tests("SignalsTests", ["Seeded", "Signals"]),

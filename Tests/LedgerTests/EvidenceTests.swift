@@ -3,7 +3,9 @@
 import ConsentGate
 import Database
 import Foundation
+import Plans
 import Platform
+import StateFiles
 import Testing
 
 @testable import Ledger
@@ -13,7 +15,7 @@ import Testing
 
     private func open(_ folder: Folder, _ secret: String?) throws(StorageFault) -> LedgerFile {
         var options = LedgerTests.options()
-        options.evidence = secret.map { EvidenceCipher(Array($0.utf8)) }
+        options.evidence = secret.map { Cipher(Secret(Array($0.utf8)), for: .evidence) }
         return try LedgerFile(folder.ledger, options: options)!
     }
 
@@ -45,7 +47,7 @@ import Testing
         try ledger.set(LedgerID("x"), analytics, origin: "test", evidence: shown)
         ledger.close()
         var options = LedgerTests.options(time)
-        options.evidence = EvidenceCipher(Array("a key of sixteen".utf8))
+        options.evidence = Cipher(Secret(Array("a key of sixteen".utf8)), for: .evidence)
         ledger = try LedgerFile(folder.ledger, options: options)!
         #expect(try ledger.get(LedgerID("x"))?.history.map(\.evidence) == [nil])
         try ledger.set(LedgerID("y"), analytics, origin: "test", evidence: shown)

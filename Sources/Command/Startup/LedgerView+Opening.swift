@@ -35,6 +35,6 @@ extension LedgerFile.Options {
             return ShortHash(high: short.high, low: short.low)
         }
         levels = section.levels.map(\.name)
-        evidence = section.evidence.map { EvidenceCipher(plan.keys[$0].secret.bytes) }
+        evidence = section.evidence.map { Cipher(plan.keys[$0].secret, for: .evidence) }
     }
 }

@@ -6,6 +6,7 @@
 internal import Database
 internal import Glibc
 public import Platform
+public import StateFiles
 
 /// Only one thread may use it at a time.
 public final class LedgerFile: @unchecked Sendable {
@@ -23,7 +24,7 @@ public final class LedgerFile: @unchecked Sendable {
         /// The name of another SQLite file system, for tests. It is nil for the default one.
         public var vfs: String?
         /// Encrypts evidence. It is nil if none is kept.
-        public var evidence: EvidenceCipher?
+        public var evidence: Cipher?
         /// Receives warnings for the operator.
         public var warn: @Sendable (String) -> Void = { _ in }
 

@@ -2,12 +2,11 @@
 // otherwise put the ids of people there. The dead letters keep the whole answer, since they have the events too.
 
 internal import Admission
+internal import Glibc
 internal import Queueing
 
 enum AnswerMask {
     static let mark = "[…]"
-    /// The most bytes of a batch that are searched. An answer to a larger batch is not shown at all.
-    private static let most = 64 << 20
 
     /// Returns the outcome with answers that can be shown.
     static func masked(_ outcome: BatchOutcome, of batch: Batch) -> BatchOutcome {
@@ -38,51 +37,70 @@ enum AnswerMask {
     /// Returns the text to show, or nil if the message itself may be shown.
     private static func text(_ answer: Answer, in bytes: UnsafeRawBufferPointer) -> String? {
         if answer.message.isEmpty { return nil }
-        guard bytes.count <= most else { return "failed with code \(answer.code)" }
-        let message = Array(answer.message.utf8)
-        var hidden = [Bool](repeating: false, count: message.count)
-        var known: Set<[UInt8]> = []
+        var message = MaskedMessage(answer.message)
         var scalars = EventScalars(bytes)
         while let value = scalars.next() {
-            guard isTelling(value, code: answer.code), known.insert(Array(value.bytes)).inserted else { continue }
-            hide(value.bytes, in: message, &hidden)
+            if message.canHold(value.bytes), isTelling(value, code: answer.code) { message.hide(value.bytes) }
         }
-        guard hidden.contains(true) else { return nil }
-        var text: [UInt8] = []
-        for index in message.indices {
-            if !hidden[index] {
-                text.append(message[index])
-            } else if index == 0 || !hidden[index - 1] {
-                text += mark.utf8
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
+        return message.text
     }
 
     /// True if a value can tell who a person is: the value of a member that holds an id, an address or a name, or a text with a digit or an
     /// at sign. Other words, such as `track`, stay.
     private static func isTelling(_ value: EventScalars.Value, code: Int) -> Bool {
         guard value.bytes.count >= 2 else { return false }
-        let key = value.key.map { $0 | 0x20 }
-        for end in ["id", "ids", "email", "phone", "name", "address", "ip"] where key.suffix(end.utf8.count).elementsEqual(end.utf8) {
-            return true
+        for end in ["id", "ids", "email", "phone", "name", "address", "ip"] {
+            let key = value.key.suffix(end.utf8.count)
+            if key.count == end.utf8.count, zip(key, end.utf8).allSatisfy({ $0 | 0x20 == $1 }) { return true }
         }
         if value.bytes.contains(UInt8(ascii: "@")) { return true }
         return value.bytes.count >= 3 && value.bytes.contains { (0x30...0x39).contains($0) } && !value.bytes.elementsEqual("\(code)".utf8)
     }
+}
 
-    /// Marks each place of the message at which the value stands as a word of its own, in any case of its letters.
-    private static func hide(_ value: ArraySlice<UInt8>, in message: [UInt8], _ hidden: inout [Bool]) {
-        guard let first = value.first, value.count <= message.count else { return }
-        for start in 0...(message.count - value.count) where lowered(message[start]) == lowered(first) {
+/// A message in which values are hidden.
+private struct MaskedMessage {
+    private let message: [UInt8]
+    private var hidden: [Bool]
+    /// True for each byte with which a word of the message can begin, in lower case. Most values are told from the message by this alone.
+    private var firsts = [Bool](repeating: false, count: 256)
+
+    init(_ text: String) {
+        message = Array(text.utf8)
+        hidden = Array(repeating: false, count: message.count)
+        for byte in message { firsts[Int(MaskedMessage.lowered(byte))] = true }
+    }
+
+    func canHold(_ value: Slice<UnsafeRawBufferPointer>) -> Bool {
+        guard let first = value.first, value.count <= message.count else { return false }
+        return firsts[Int(MaskedMessage.lowered(first))]
+    }
+
+    /// Hides each place of the message at which the value stands as a word of its own, in any case of its letters.
+    mutating func hide(_ value: Slice<UnsafeRawBufferPointer>) {
+        guard let first = value.first else { return }
+        for start in 0...(message.count - value.count) where MaskedMessage.lowered(message[start]) == MaskedMessage.lowered(first) {
             let end = start + value.count
-            guard start == 0 || !isLetter(message[start - 1]) || !isLetter(first), end == message.count || !isLetter(message[end]) else {
-                continue
-            }
-            if zip(message[start..<end], value).allSatisfy({ lowered($0) == lowered($1) }) {
+            let beginsAlone = start == 0 || !MaskedMessage.isLetter(message[start - 1]) || !MaskedMessage.isLetter(first)
+            guard beginsAlone, end == message.count || !MaskedMessage.isLetter(message[end]) else { continue }
+            if zip(message[start..<end], value).allSatisfy({ MaskedMessage.lowered($0) == MaskedMessage.lowered($1) }) {
                 for index in start..<end { hidden[index] = true }
             }
         }
+    }
+
+    /// The message with a mark in the place of what is hidden. It is nil if nothing is.
+    var text: String? {
+        guard hidden.contains(true) else { return nil }
+        var text: [UInt8] = []
+        for index in message.indices {
+            if !hidden[index] {
+                text.append(message[index])
+            } else if index == 0 || !hidden[index - 1] {
+                text += AnswerMask.mark.utf8
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 
     private static func lowered(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
@@ -94,41 +112,52 @@ enum AnswerMask {
 /// Iterates over the strings and numbers of events, each with the key of its member. The bytes are valid JSON. Escapes stay as they are.
 private struct EventScalars {
     struct Value {
-        let key: ArraySlice<UInt8>
-        let bytes: ArraySlice<UInt8>
+        let key: Slice<UnsafeRawBufferPointer>
+        let bytes: Slice<UnsafeRawBufferPointer>
     }
 
-    private let text: [UInt8]
+    private let text: UnsafeRawBufferPointer
     private var at = 0
-    private var key: ArraySlice<UInt8> = []
+    private var key: Range<Int> = 0..<0
 
-    init(_ bytes: UnsafeRawBufferPointer) { text = Array(bytes) }
+    init(_ bytes: UnsafeRawBufferPointer) { text = bytes }
 
     mutating func next() -> Value? {
         while at < text.count {
             let byte = text[at]
             if byte == UInt8(ascii: "\"") {
                 let start = at + 1
-                var end = start
-                while end < text.count, text[end] != UInt8(ascii: "\"") { end += text[end] == UInt8(ascii: "\\") ? 2 : 1 }
-                end = min(end, text.count)
+                let end = endOfString(from: start)
                 at = min(end + 1, text.count)
                 var behind = at
                 while behind < text.count, text[behind] == 0x20 || text[behind] == 0x09 { behind += 1 }
                 if behind < text.count, text[behind] == UInt8(ascii: ":") {
-                    key = text[start..<end]
+                    key = start..<end
                 } else {
-                    return Value(key: key, bytes: text[start..<end])
+                    return Value(key: text[key], bytes: text[start..<end])
                 }
             } else if byte == UInt8(ascii: "-") || (0x30...0x39).contains(byte) {
                 let start = at
                 while at < text.count, EventScalars.isOfNumber(text[at]) { at += 1 }
-                return Value(key: key, bytes: text[start..<at])
+                return Value(key: text[key], bytes: text[start..<at])
             } else {
                 at += 1
             }
         }
         return nil
+    }
+
+    /// Returns the place of the quote that ends a string. An event can have megabytes of text, so the quote is searched by the library.
+    private func endOfString(from start: Int) -> Int {
+        var from = start
+        while from < text.count, let found = memchr(text.baseAddress! + from, Int32(UInt8(ascii: "\"")), text.count - from) {
+            let place = UnsafeRawPointer(found) - text.baseAddress!
+            var slashes = 0
+            while place - 1 - slashes >= start, text[place - 1 - slashes] == UInt8(ascii: "\\") { slashes += 1 }
+            if slashes % 2 == 0 { return place }
+            from = place + 1
+        }
+        return text.count
     }
 
     private static func isOfNumber(_ byte: UInt8) -> Bool {

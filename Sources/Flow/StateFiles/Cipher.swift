@@ -13,9 +13,15 @@ public final class Cipher: Sendable {
 
     private let key: [UInt8]
 
-    public init(_ secret: Secret) {
+    /// What is encrypted. Each purpose has a key of its own, also if they are derived from the same one.
+    public enum Purpose: String, Sendable {
+        case state = "switchyard state 1"
+        case evidence = "switchyard evidence 1"
+    }
+
+    public init(_ secret: Secret, for purpose: Purpose = .state) {
         var key = [UInt8](repeating: 0, count: 32)
-        let purpose = Array("switchyard state 1".utf8)
+        let purpose = Array(purpose.rawValue.utf8)
         crypto_hmac_sha256(secret.bytes, Int32(secret.bytes.count), purpose, purpose.count, &key)
         self.key = key
     }
