@@ -37,8 +37,13 @@ let testable: [SwiftSetting] = extras == "checks" ? [.unsafeFlags(["-enable-test
 /// The settings of a module of the program.
 let settings = lean + testable
 
-func module(_ name: String, in folder: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)", swiftSettings: settings)
+/// Code that every module of a vendor contains, and that runs for a batch or less often, is compiled for size.
+let small: [SwiftSetting] = isDependency ? [] : [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+
+func module(
+    _ name: String, in folder: String, _ dependencies: [Target.Dependency] = [], more: [SwiftSetting] = []
+) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)", swiftSettings: settings + more)
 }
 
 /// A target with C or C++ code: code of the project, or functions that load a library when it is first needed.
@@ -94,13 +99,13 @@ func adapterProduct(_ name: String) -> Product {
 }
 
 /// A module exports its entry and nothing else, so the linker can leave out what no code of the module calls. Its relocations are packed,
-/// which only lld does. This belongs to the library: the tests of an adapter link its code without it.
+/// and equal code is kept once, which only lld does. This belongs to the library: the tests of an adapter link its code without it.
 let exportsEntry: [LinkerSetting] =
     isDependency
     ? []
     : [
         .unsafeFlags([
-            "-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
+            "-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker", "--icf=all",
             "-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/Kits/ModuleExports/module.map",
         ])
     ]
@@ -277,7 +282,7 @@ let package = Package(
         // Converts request bodies of vendors' client libraries to lines of events.
         module("Dialects", in: "Flow", ["Events", "Encoding"]),
         module("Database", in: "Base", ["Events", "Platform", "CSQLite", "CChecksum"]),
-        module("Platform", in: "Base", ["Encoding", "CPlatform"]),
+        module("Platform", in: "Base", ["Encoding", "CPlatform"], more: small),
         // How strings of JSON, bytes and times are written.
         module("Encoding", in: "Base"),
 
@@ -285,7 +290,7 @@ let package = Package(
         module("PluginKit", in: "Kits", ["CSwitchyardPlugin", "CJansson", "Events", "Platform", "Encoding"]),
 
         // The HTTP client under the adapters that post to a server.
-        module("HTTPKit", in: "Kits", ["PluginKit", "Events", "CCurl", "CCrypto", "CZlib", "CZstd"]),
+        module("HTTPKit", in: "Kits", ["PluginKit", "Events", "CCurl", "CCrypto", "CZlib", "CZstd"], more: small),
         // Bodies and answers by expressions of routes.json.
         module("ExpressionKit", in: "Kits", ["HTTPKit", "PluginKit", "Expressions", "Events", "CCrypto"]),
         // The kit under the adapters of vendors: it reads events, writes what a vendor's API takes, and understands the answers.
