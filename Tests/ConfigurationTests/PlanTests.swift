@@ -119,7 +119,7 @@ struct PlanTests {
         let plan = try read(good)
         #expect(
             settings(plan, 0)
-                == #"{"path":"var/out-%Y.ndjson","rotate":{"bytes":100000000,"every":5400000,"keep":7,"compress":"none"},"mode":"0640","sync":"never","utc":false}"#
+                == #"{"path":"var/out-%Y.ndjson","rotate":{"bytes":100000000,"age":5400000,"keep":7,"compression":"none"},"mode":"0640","sync":"never","utc":false}"#
         )
         #expect(
             settings(plan, 1)
@@ -286,7 +286,8 @@ struct PlanTests {
         #expect(faults.isEmpty)
         #expect(
             root["properties"]?.entries?.map(\.key.name) == [
-                "version", "keys", "limits", "message_id", "state", "shutdown", "admin", "sources", "consent", "providers", "emit",
+                "$schema", "version", "keys", "limits", "message_id", "state", "shutdown", "admin", "sources", "consent", "providers",
+                "emit",
                 "routes",
             ])
         #expect(root["required"]?.items?.compactMap(\.text?.value) == ["providers", "routes"])

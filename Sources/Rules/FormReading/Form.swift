@@ -134,6 +134,9 @@ extension Form {
 }
 
 extension Reading {
+    /// The present names of keys that had another name before.
+    private static let renamed = ["compress": "compression", "every": "age"]
+
     public func lacks(_ name: String, _ about: String, in node: Node) {
         let gist = Words.gist(about)
         fault(node, "lacks \(Words.quoted(name))" + (gist.isEmpty ? "" : ": \(gist)"))
@@ -141,8 +144,9 @@ extension Reading {
 
     public func refuseUnknownKeys(of node: Node, known: [String], called what: String = "key") {
         for entry in node.entries ?? [] where !known.contains(entry.key.name) {
-            let hint =
-                Words.nearest(entry.key.name, among: known).map { "did you mean \(Words.quoted($0))?" } ?? "expected \(Words.either(known))"
+            let now = Reading.renamed[entry.key.name].flatMap { known.contains($0) ? "it is called \(Words.quoted($0)) now" : nil }
+            let near = Words.nearest(entry.key.name, among: known).map { "did you mean \(Words.quoted($0))?" }
+            let hint = now ?? near ?? "expected \(Words.either(known))"
             fault(node, at: entry.key.range.lowerBound, "unknown \(what) \(Words.quoted(entry.key.name)), \(hint)")
         }
     }

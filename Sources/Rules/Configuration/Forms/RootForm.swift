@@ -13,6 +13,7 @@ enum RootForm {
     static let root = Form<Plan>.object(
         Plan(),
         [
+            Member("$schema", Forms.string, "The file or address of the schema, for editors; the router does not read it."),
             Member("version", version, "The version of this format: 1."),
             Member("keys", keys, "Named secrets for hashing and encryption, each at least 16 bytes.", into: \.keys),
             Member("limits", limits, "Limits on input and on the use of disk.", into: \.limits),
