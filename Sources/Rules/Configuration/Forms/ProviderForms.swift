@@ -89,6 +89,7 @@ enum ProviderForms {
         let check = SettingsCheck(reading: reading, constants: constants)
         guard let json = check.object(own, module.settings, alsoKnown: ownKeys) else { return nil }
         var plan = ProviderPlan(name: "", plugin: module.name, settings: Secret(Array(json.utf8)))
+        plan.shownSettings = SettingsText.rows(of: own, module.settings)
         plan.delivery = delivery
         plan.deduplicates = module.deduplicates
         plan.isolation = isolated

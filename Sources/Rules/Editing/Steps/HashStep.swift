@@ -56,8 +56,8 @@ public struct HashStep: Step {
     private var isPlain: Bool { !isNamed && digits == nil }
 
     public func summary(_ shown: (String) -> String) -> String {
-        if isPlain { return "hash \(list(paths, shown)) with key \(shown(keyName))" }
-        return "hash \(list(paths, shown)) to \(digits ?? 64) digits\(isNamed ? ", prefixed with \(shown(keyName)):" : "")"
+        let length = isPlain ? "" : " to \(digits ?? 64) digits"
+        return "hash \(list(paths, shown)) with key \(shown(keyName))\(length)" + (isNamed ? ", prefixed with \(shown(keyName)):" : "")
     }
 
     public func effects(_ shown: (String) -> String) -> [MemberEffect] {

@@ -56,7 +56,10 @@ public struct MaskStep: Step {
         }
     }
 
-    public func summary(_ shown: (String) -> String) -> String { "mask \(paths.isEmpty ? "every string" : list(paths, shown))" }
+    public func summary(_ shown: (String) -> String) -> String {
+        let place = paths.isEmpty ? "every string" : list(paths, shown)
+        return "mask \(place): what matches \(shown(mask.patternText)) becomes \(JSONText.quoted(shown(mask.replacementText)))"
+    }
 
     public func effects(_ shown: (String) -> String) -> [MemberEffect] {
         [MemberEffect(.changed, paths, "every part that matches a pattern is replaced")]

@@ -81,7 +81,20 @@ public struct ScrubStep: Step {
             )
         }, called: "kind")
 
-    public func summary(_ shown: (String) -> String) -> String { "scrub \(paths.isEmpty ? "every string" : list(paths, shown))" }
+    public func summary(_ shown: (String) -> String) -> String {
+        var text = "scrub \(paths.isEmpty ? "every string" : list(paths, shown))"
+        if scrub.kinds != .all { text += " for \(scrub.kinds.list.map(\.name).joined(separator: ", "))" }
+        if scrub.countries != .all { text += ", of \(scrub.countries.list.map(\.code).joined(separator: ", "))" }
+        switch scrub.action {
+        case .replace: break
+        case .drop: text += ", which removes the member"
+        case .reject: text += ", which withholds the event"
+        }
+        for kind in Sensitive.allCases where scrub.texts[Int(kind.rawValue)] != Scrub.defaultTexts[Int(kind.rawValue)] {
+            text += ", \(kind.name) by \(JSONText.quoted(shown(scrub.texts[Int(kind.rawValue)])))"
+        }
+        return text
+    }
 
     public func effects(_ shown: (String) -> String) -> [MemberEffect] {
         let fate =
