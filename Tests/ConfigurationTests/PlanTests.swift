@@ -272,9 +272,10 @@ struct PlanTests {
 
     @Test("not and else are read")
     func notAndElse() throws {
-        let first = #"{"events":"a","not":{"events":"b_*","match":{"type":["x",1]}},"to":["out"]}"#
+        let first = #"{"events":"a","not":{"events":"b_*","match":{"type":["x",1]},"where":"n > 1"},"to":["out"]}"#
         let plan = try read(#"{"providers":{"out":{"plugin":"console"}},"routes":[\#(first),{"else":true,"to":["out"]}]}"#)
         #expect(plan.routes[0].not.events == [Glob("b_*")])
+        #expect(plan.routes[0].not.condition?.text == "n > 1")
         #expect(plan.routes[0].not.match.map(\.path) == [Path(keys: ["type"])])
         #expect(plan.routes[0].not.match[0].anyOf == [.string("x"), .number("1")])
         #expect(plan.routes.map(\.takesRest) == [false, true])

@@ -44,7 +44,7 @@ enum EveryKey {
         """#
     private static let filter = #"""
         "events": ["order_*", "item_*"], "match": { "type": ["track", "page"], "tenant": "a" },
-        "not": { "events": ["test_*", "fake_*"], "match": { "bot": true, "staff": true } }, "where": "properties.n > 1"
+        "not": { "events": ["test_*", "fake_*"], "match": { "bot": true, "staff": true }, "where": "properties.test" }, "where": "properties.n > 1"
         """#
 
     /// Everything at once, as far as keys do not exclude each other.

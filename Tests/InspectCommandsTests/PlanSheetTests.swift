@@ -109,7 +109,8 @@ struct PlanSheetTests {
         var labels: [String] = []
         for stage in stages where labels.last != stage.label { labels.append(stage.label) }
         #expect(labels == ["filter", "consent", "sample", "transform", "session", "retention"])
-        #expect(stages.prefix { $0.label == "filter" }.map(\.key) == ["else", "events", "match", "match", "not", "not", "not", "where"])
+        #expect(
+            stages.prefix { $0.label == "filter" }.map(\.key) == ["else", "events", "match", "match", "not", "not", "not", "not", "where"])
     }
 
     @Test("the JSON is one object on one line, with each section under its key")

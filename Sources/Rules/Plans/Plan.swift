@@ -160,10 +160,12 @@ public struct MatchPlan: Sendable, Equatable {
     }
 }
 
-/// The conditions that exclude an event. One matching glob or member is enough.
+/// The conditions that exclude an event. One matching glob or member is enough, or the expression if it is true.
 public struct ExclusionPlan: Sendable {
     public var events: [Glob] = []
     public var match: [MatchPlan] = []
+    public var condition: Expression?
+    public var isEmpty: Bool { events.isEmpty && match.isEmpty && condition == nil }
     public init(events: [Glob] = [], match: [MatchPlan] = []) {
         self.events = events
         self.match = match

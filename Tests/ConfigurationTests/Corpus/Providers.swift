@@ -78,7 +78,7 @@ extension Broken {
             [
                 "1:51: providers.out.filter: unknown key 'event', did you mean 'events'?",
                 "1:72: providers.out.filter.where: a condition is true or false, but this gives int",
-                "1:85: providers.out.filter.not: must not be empty, expected events, match, or both",
+                "1:85: providers.out.filter.not: must not be empty, expected events, match or where",
                 "1:114: providers.out.transform[0].drop[0]: 'a..b' is not a path: expected a key",
                 "1:150: providers.out.transform[1].hash.key: unknown hashing key 'ids', expected a name from 'keys', which is empty",
                 "2:36: providers.two.filter: must not be empty, expected at least one of events, match, not or where",

@@ -34,6 +34,7 @@ extension PlanWords {
         for match in route.match { add("match", text(match)) }
         if !route.not.events.isEmpty { add("not", "not if event is \(either(route.not.events))") }
         for match in route.not.match { add("not", "not if \(text(match))") }
+        if let condition = route.not.condition { add("not", "not if \(shown(condition))") }
         if let condition = route.condition { add("where", shown(condition)) }
         return stages
     }

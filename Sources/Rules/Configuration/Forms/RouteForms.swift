@@ -60,7 +60,7 @@ enum RouteForms {
                 into: \.name),
             Member("events", globs, "Globs on the event's name; every event when left out.", into: \.route.events),
             Member("match", match, "Members and the values that they must equal; a list means any of them.", into: \.route.match),
-            Member("not", not, "Excludes events by globs on their name, or by members and values.", into: \.route.not),
+            Member("not", not, "Excludes events by globs on their name, by members and values, or by an expression.", into: \.route.not),
             Member("where", ExpressionForms.condition, "An expression in CEL that must be true for the event.", into: \.route.condition),
             Member("else", Forms.boolean, "Whether it takes only events that no earlier route took.", into: \.route.takesRest),
             Member(
@@ -108,9 +108,10 @@ enum RouteForms {
         [
             Member("events", globs, "Globs on the event's name; one match excludes the event.", into: \.events),
             Member("match", match, "Members and values; one member that equals one of its values excludes the event.", into: \.match),
+            Member("where", ExpressionForms.condition, "An expression in CEL that is true for the event.", into: \.condition),
         ]
     ).then { exclusion, node, reading -> ExclusionPlan? in
-        if node.entries?.isEmpty ?? false { reading.fault(node, "must not be empty, expected events, match, or both") }
+        if node.entries?.isEmpty ?? false { reading.fault(node, "must not be empty, expected events, match or where") }
         return exclusion
     }
 

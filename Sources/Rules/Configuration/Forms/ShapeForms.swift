@@ -20,7 +20,8 @@ enum ShapeForms {
             [
                 Member("events", RouteForms.globs, "Globs on the event's name; every event when left out.", into: \.events),
                 Member("match", RouteForms.match, "Members and the values that they must equal; a list means any of them.", into: \.match),
-                Member("not", RouteForms.not, "What excludes an event: globs on its name, members and values.", into: \.not),
+                Member(
+                    "not", RouteForms.not, "What excludes an event: globs on its name, members and values, or an expression.", into: \.not),
                 Member("where", ExpressionForms.condition, "An expression in CEL that must be true for the event.", into: \.condition),
             ]
         ).then { filter, node, reading -> ShapePlan? in
