@@ -450,7 +450,7 @@ let package = Package(
                 "Ledger", "Spool", "HeldEventStore", "DeadLetterStore", "Ingest", "Delivery", "Queueing", "Admission", "ConsentGate",
                 "Judging", "Plans", "Editing", "Expressions", "Events", "Platform",
             ]),
-        tests("EndToEndTests", ["Seeded", "TestSupport", "HTTPSupport", "Platform", "CSQLite"]),
+        tests("EndToEndTests", ["Seeded", "TestSupport", "HTTPSupport", "Document", "Platform", "CSQLite"]),
     ]
         + [
             adapter("Console", ["CPlatform"]),
