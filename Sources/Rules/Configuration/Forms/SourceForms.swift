@@ -185,7 +185,7 @@ enum SourceForms {
     ).then { tls, _, _ -> HTTPSourcePlan.TLS? in tls }
 
     private static let origin = Form<String>(
-        SchemaParts.orPlaceholder(SchemaParts.anyOf([#"{"const":"*"}"#, SchemaParts.pattern(#"^https?://[^/\\s?#]+$"#)]))
+        SchemaParts.orPlaceholder(SchemaParts.anyOf([#"{"const":"*"}"#, SchemaParts.pattern(#"^https?://[^/\\?#\s]+$"#)]))
     ) { node, reading in
         guard let text = Forms.string.read(node, reading) else { return nil }
         guard text.value == "*" || isOrigin(text.value) else {
