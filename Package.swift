@@ -357,7 +357,7 @@ let package = Package(
         tests("SignalsTests", ["Seeded", "Signals"]),
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
-        tests("RedactionTests", ["Models", "Seeded", "Redaction", "TestSupport", "Events"]),
+        tests("RedactionTests", ["Models", "Seeded", "Redaction", "TestSupport", "Expressions", "Events"]),
         tests(
             "ConfigurationTests",
             ["Seeded", "Configuration", "Plans", "Editing", "FormReading", "Document", "Expressions", "Events", "TestSupport"]),
@@ -367,7 +367,9 @@ let package = Package(
             ["Models", "Seeded", "Admission", "ConsentGate", "Judging", "TestSupport", "Plans", "Editing", "Events"]),
         tests(
             "EditingTests",
-            ["Models", "Seeded", "Admission", "Editing", "Judging", "TestSupport", "Plans", "Redaction", "Events"]),
+            [
+                "Models", "Seeded", "Admission", "Editing", "Judging", "TestSupport", "Plans", "Redaction", "Expressions", "Events",
+            ]),
         tests("SamplingTests", ["Models", "Seeded", "Admission", "Sampling", "Judging", "Plans", "Editing", "Events"]),
         tests(
             "JudgingTests",

@@ -2,7 +2,7 @@
 
 let scope = [
     "basic", "comparisons", "conversions", "fields", "fp_math", "integer_math", "lists", "logic", "macros", "parse", "plumbing", "string",
-    "string_ext", "timestamps", "type_deduction", "namespace",
+    "string_ext", "timestamps", "type_deduction", "namespace", "bindings_ext", "encoders_ext", "macros2", "math_ext",
 ]
 
 private let optionals = "optional values are an extension; an event either has a member or not, and has() says which"

@@ -1,4 +1,6 @@
 import Editing
+import Events
+import Expressions
 import Testing
 
 @testable import Admission
@@ -96,5 +98,43 @@ import Testing
     func limits() {
         #expect(changed(#""\ud83d\ude97\u0041b""#, LimitStep([(v, 1)])) == #""\ud83d\ude97""#)
         #expect(changed(#""\ud83d\ude97\u0041b""#, LimitStep([(v, 2)])) == #""\ud83d\ude97\u0041""#)
+    }
+
+    @Test(
+        "a value that is no string stays behind limit and lower, or is dropped if the step says so",
+        arguments: ["12", "[\"AB\"]", "{}", "true"])
+    func others(value: String) {
+        #expect(changed(value, LimitStep([(v, 0)])) == value && changed(value, LowerStep([v])) == value)
+        #expect(changed(value, LimitStep([(v, 0)], other: .drop)) == nil && changed(value, LowerStep([v], other: .drop)) == nil)
+        #expect(
+            changed("\"AB\"", LimitStep([(v, 1)], other: .drop)) == "\"A\"" && changed("\"AB\"", LowerStep([v], other: .drop)) == "\"ab\"")
+        #expect(changed("null", LimitStep([(v, 1)], other: .drop)) == "null")
+    }
+
+    @Test(
+        "a member that an expression copies keeps its bytes",
+        arguments: ["1.0", "12345678901234567890123", "1e2", "-0", #""\u0041\/""#, #"{ "a" : [1.0] }"#, "null"])
+    func copies(value: String) throws {
+        let set = SetStep([(path: path("w"), value: .expression(try Expression("v")))])
+        #expect(edited("{\"v\":\(value)}", set) == "{\"v\":\(value),\"w\":\(value)}")
+    }
+
+    @Test("a map that would have a key twice is an error, and sets nothing")
+    func keyTwice() throws {
+        let set = SetStep([(path: path("w"), value: .expression(try Expression(#"{1: 2, "1": 3}"#)))])
+        #expect(edited("{}", set) == "{}")
+        let fine = SetStep([(path: path("w"), value: .expression(try Expression(#"{1: 2, "2": 3}"#)))])
+        #expect(edited("{}", fine) == #"{"w":{"1":2,"2":3}}"#)
+    }
+
+    @Test("a string with a lone surrogate has one hash, however it is written")
+    func halves() {
+        func hashed(_ text: String) -> [UInt8] {
+            var decoder = Decoder()
+            let bytes = Array(text.utf8)
+            return bytes.withUnsafeBufferPointer { Array(decoder.message(of: ByteRun(base: $0.baseAddress!, count: bytes.count)).bytes) }
+        }
+        #expect(hashed(#""a\uD83Db""#) == hashed(#""\u0061\ud83d\u0062""#) && hashed(#""a\ud83db""#) == [0x61, 0xed, 0xa0, 0xbd, 0x62])
+        #expect(hashed(#""\udE97""#) == [0xed, 0xba, 0x97] && hashed(#""\ud83d\ude97""#) == Array("🚗".utf8))
     }
 }

@@ -43,7 +43,7 @@ import Testing
                 ])
         #expect(
             made(#"{"properties":{"ms":101},"event":"a\u0062"}"#, fixture(Self.slow)) == [
-                #"{"context":{"switchyard":{"emitted":true}},"type":"track","event":"slow","properties":{"of":"ab","ms":202}}"#
+                #"{"context":{"switchyard":{"emitted":true}},"type":"track","event":"slow","properties":{"of":"a\u0062","ms":202}}"#
             ])
     }
 

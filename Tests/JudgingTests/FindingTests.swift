@@ -218,7 +218,7 @@ import Testing
         let holding = finding.steps.indices.filter { index in
             switch finding.steps[index].report {
             case .broken: return true
-            case .erred: return false
+            case .erred, .unsearched: return false
             case .found(let finds):
                 guard let scrub = finding.steps[index].step.map({ transforms[$0] }) as? ScrubStep else { return true }
                 return scrub.scrub.action == .reject && !finds.isEmpty

@@ -89,9 +89,9 @@ final class Node {
         }
         if raw == "null" { return false }
         isSomeHash = isSomeHash || isSpaced && raw == nil
-        var message = text
-        if message.first == "\"" { message = ModelParser.decoded(message) ?? String(message.dropFirst().dropLast()) }
-        raw = "\"" + referenceHMAC(Array(secret.utf8), Array(message.utf8)) + "\""
+        let message = text
+        let bytes = message.first == "\"" ? ModelParser.bytes(message) : Array(message.utf8)
+        raw = "\"" + referenceHMAC(Array(secret.utf8), bytes) + "\""
         members = nil
         return true
     }
@@ -207,7 +207,26 @@ struct ModelParser {
     }
 
     /// Returns the text of a string in quotes. It is nil if the string holds a lone surrogate.
-    static func decoded(_ raw: String) -> String? {
+    static func decoded(_ raw: String) -> String? { String(validating: units(raw), as: UTF16.self) }
+
+    /// Returns the bytes of a string in quotes. A lone surrogate has the three bytes that it would have as a character.
+    static func bytes(_ raw: String) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var rest = units(raw)[...]
+        while let unit = rest.popFirst() {
+            if unit & 0xfc00 == 0xd800, let low = rest.first, low & 0xfc00 == 0xdc00 {
+                bytes += Array(String(decoding: [unit, rest.removeFirst()], as: UTF16.self).utf8)
+            } else if unit & 0xf800 == 0xd800 {
+                bytes += [0xe0 | UInt8(unit >> 12), 0x80 | UInt8(unit >> 6 & 0x3f), 0x80 | UInt8(unit & 0x3f)]
+            } else {
+                bytes += Array(String(decoding: [unit], as: UTF16.self).utf8)
+            }
+        }
+        return bytes
+    }
+
+    /// Returns the UTF-16 code units of a string in quotes.
+    private static func units(_ raw: String) -> [UInt16] {
         var units: [UInt16] = []
         var rest = Array(raw.utf16).dropFirst().dropLast()
         while let unit = rest.popFirst() {
@@ -228,6 +247,6 @@ struct ModelParser {
             default: units.append(escape)
             }
         }
-        return String(validating: units, as: UTF16.self)
+        return units
     }
 }

@@ -159,6 +159,14 @@ private func rate(_ perSecond: Int) -> EventRate { EventRate(perDay: perSecond *
         #expect(model.run(100, seconds: 10).rates == [1], "all events pass if the target is not reached")
     }
 
+    @Test("steady traffic is limited to the target from the start", arguments: [1000, 2000, 20_000])
+    func start(perSecond: Int) {
+        var model = Model(200)
+        let first = model.run(perSecond, seconds: 10).passing.reduce(0, +)
+        #expect((1500...2200).contains(first), "\(perSecond)/s: \(first)")
+        for count in model.run(perSecond, seconds: 20).passing { #expect((140...210).contains(count)) }
+    }
+
     @Test("the rate reacts to a burst while the burst comes")
     func rush() {
         var model = Model(200)

@@ -31,9 +31,12 @@ public enum Text {
         return true
     }
 
-    /// Decodes the body [start, end) of a valid string to UTF-8. Returns the number of bytes, or nil for a lone surrogate. The output is
-    /// never longer than the input, so `out` needs space for that many bytes.
-    public static func unescape(_ start: Bytes, _ end: Bytes, into out: UnsafeMutablePointer<UInt8>) -> Int? {
+    /// Decodes the body [start, end) of a valid string to UTF-8. Returns the number of bytes, or nil for a lone surrogate. If `keepsHalves` is
+    /// true, a lone surrogate becomes three bytes, as if it were a character. The output is never longer than the input, so `out` needs space
+    /// for that many bytes.
+    public static func unescape(
+        _ start: Bytes, _ end: Bytes, into out: UnsafeMutablePointer<UInt8>, keepsHalves: Bool = false
+    ) -> Int? {
         var p = start
         var n = 0
         func put(_ byte: UInt32) {
@@ -53,11 +56,14 @@ public enum Text {
                 var code = hex4(p + 2)
                 p += 6
                 if code & 0xf800 == 0xd800 {
-                    guard code < 0xdc00, end - p >= 6, p[0] == UInt8(ascii: "\\"), p[1] == UInt8(ascii: "u") else { return nil }
-                    let low = hex4(p + 2)
-                    guard low & 0xfc00 == 0xdc00 else { return nil }
-                    code = 0x10000 + (code - 0xd800) << 10 + (low - 0xdc00)
-                    p += 6
+                    let isFollowed = code < 0xdc00 && end - p >= 6 && p[0] == UInt8(ascii: "\\") && p[1] == UInt8(ascii: "u")
+                    let low = isFollowed ? hex4(p + 2) : 0
+                    if low & 0xfc00 == 0xdc00 {
+                        code = 0x10000 + (code - 0xd800) << 10 + (low - 0xdc00)
+                        p += 6
+                    } else if !keepsHalves {
+                        return nil
+                    }
                 }
                 if code < 0x80 {
                     put(code)

@@ -89,6 +89,15 @@ public struct Decoder: ~Copyable {
         return Text.unescape(raw.base, raw.base + raw.count, into: buffer.base).map { ByteRun(base: buffer.base, count: $0) }
     }
 
+    /// Returns the decoded bytes of the body of a string, valid until the next call. A lone surrogate becomes three bytes, as if it were a
+    /// character, so they are not always UTF-8. However a string is written, its bytes are the same.
+    public mutating func decodeWithHalves(_ raw: ByteRun) -> ByteRun {
+        buffer.removeAll()
+        buffer.reserve(raw.count + 8)
+        let count = Text.unescape(raw.base, raw.base + raw.count, into: buffer.base, keepsHalves: true)
+        return ByteRun(base: buffer.base, count: count ?? 0)
+    }
+
     /// Returns the text of a value that can identify a person or a thing, or nil. Such a value is a string that is neither empty nor
     /// undecodable, or a number, or a boolean if `booleans` is true. Numbers and booleans are returned as written.
     @inlinable @inline(__always) public mutating func identity(_ slot: Slot, in block: Bytes, booleans: Bool) -> ByteRun? {

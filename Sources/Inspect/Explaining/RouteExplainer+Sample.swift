@@ -13,6 +13,7 @@ extension RouteExplainer {
         let share = share(plan, finding) + reason(plan, finding)
         guard let limit = plan.limit, let isWithin = finding.isWithinLimit else { return share }
         return "\(share); \(isWithin ? "within" : "over") the limit of \(limit.rate.configured)"
+            + (limit.by.map { " for each \(printable($0.description))" } ?? "")
     }
 
     private func share(_ plan: SamplePlan, _ finding: SampleFinding) -> String {

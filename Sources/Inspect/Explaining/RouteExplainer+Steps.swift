@@ -25,6 +25,8 @@ extension RouteExplainer {
         case .found(let finds):
             "scrub finds " + (finds.isEmpty ? "nothing" : finds.map { "\($0.count) × \($0.kind)" }.joined(separator: ", "))
         case .erred(let path, let fault): "cannot set \(printable(path.description)), \(RouteExplainer.error(fault))"
+        case .unsearched(let count):
+            "mask replaces \(count == 1 ? "a string" : "\(count) strings") whole, because to search takes more steps than the event may take"
         case .broken(let fault): "its result is not an event, \(printable(fault.message))"
         }
     }

@@ -117,7 +117,9 @@ struct PlanSections {
         guard let sample = route.sample else { return "all" }
         var parts = [sample.target.map { "about \($0.configured)" } ?? "a sample of \(sample.rate)"]
         if !sample.rates.isEmpty { parts.append("other rates by event") }
-        if let limit = sample.limit { parts.append("\(limit.rate.configured) at most") }
+        if let limit = sample.limit {
+            parts.append("\(limit.rate.configured) at most" + (limit.by.map { " for each \(shown($0.description))" } ?? ""))
+        }
         return parts.joined(separator: ", ")
     }
 

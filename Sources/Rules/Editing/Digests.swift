@@ -71,11 +71,11 @@ public struct Digests: ~Copyable {
 }
 
 extension Decoder {
-    /// Returns the bytes of a value that are hashed. For a string, these are its decoded text, or the bytes between its quotes if a
-    /// lone surrogate prevents decoding. For every other value, these are its bytes as written.
+    /// Returns the bytes of a value that are hashed. For a string, these are its decoded text, in which a lone surrogate has the three bytes
+    /// that it would have as a character. For every other value, these are its bytes as written.
     @inline(__always) public mutating func message(of value: ByteRun) -> ByteRun {
         guard value.base[0] == UInt8(ascii: "\"") else { return value }
         let inside = ByteRun(base: value.base + 1, count: value.count - 2)
-        return decode(inside) ?? inside
+        return decode(inside) ?? decodeWithHalves(inside)
     }
 }

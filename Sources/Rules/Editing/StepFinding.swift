@@ -19,6 +19,8 @@ public struct StepFinding: Sendable {
         case found([Find])
         /// The expression had no value, so the member was not set.
         case erred(Path, EvaluationFault)
+        /// The number of strings that `mask` replaced whole, because too few steps of the event were left to search them.
+        case unsearched(Int)
         /// The event is not valid after this step, or before the first step.
         case broken(Fault)
     }

@@ -15,7 +15,11 @@ extension Transformer {
             let stage = stage(number)
             guard let given = stage.scan(block, start) else { return findings + [StepFinding(step: step, report: .broken(stage.fault))] }
             step = rules[number].step
-            if let report = stage.finding(on: given, around) { findings.append(StepFinding(step: step, report: report)) }
+            // The report must not use up steps that the stage itself needs.
+            let stepsLeft = around.steps?.left
+            let report = stage.finding(on: given, around)
+            if let stepsLeft { around.steps?.left = stepsLeft }
+            if let report { findings.append(StepFinding(step: step, report: report)) }
             guard let next = self.step(stage, block: block, start: start, context: &context) else { return findings }
             (block, start) = next
         }

@@ -3,6 +3,7 @@
 
 internal import Editing
 internal import Events
+internal import Expressions
 
 struct CopyTransform: ~Copyable {
     private var transformer: Transformer
@@ -17,7 +18,7 @@ struct CopyTransform: ~Copyable {
 
     /// Runs a program. Returns false if it withholds the event.
     mutating func run(_ program: Int, _ event: ScannedEvent, context: borrowing EventContext) -> Bool {
-        if context.isTrial { findings = transformer.trace(program, event: event, around: context.around, turn: context.turn) }
+        if context.isTrial { findings = trace(program, event, context: context) }
         made = transformer.run(program, event: event, around: context.around, turn: context.turn)
         errors = transformer.errors
         return made != nil
@@ -26,9 +27,15 @@ struct CopyTransform: ~Copyable {
     /// Returns the fault of an event that the program has withheld. Returns nil if a step decided to withhold it.
     mutating func fault(_ edit: Int, _ event: ScannedEvent, context: borrowing EventContext) -> Fault? {
         guard let program = EditVariants.program(of: edit) else { return nil }
-        let last = transformer.trace(program, event: event, around: context.around, turn: context.turn).last
-        if case .broken(let fault)? = last?.report { return fault }
+        if case .broken(let fault)? = trace(program, event, context: context).last?.report { return fault }
         return nil
+    }
+
+    /// Returns the findings of a program. Takes none of the steps of the event.
+    private mutating func trace(_ program: Int, _ event: ScannedEvent, context: borrowing EventContext) -> [StepFinding] {
+        let stepsLeft = context.steps.left
+        defer { context.steps.left = stepsLeft }
+        return transformer.trace(program, event: event, around: context.around, turn: context.turn)
     }
 
     /// Returns the number of times that an expression had no value, and forgets it.

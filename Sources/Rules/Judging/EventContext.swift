@@ -16,15 +16,20 @@ struct EventContext: ~Copyable {
     let nameSlot: Int
     var decoder = Decoder()
     var evaluator: Evaluator
+    /// The steps that all expressions and masks of the present event may still take.
+    let steps = EventSteps()
 
     init(_ conditions: ExpressionSet, sources: [String], nameSlot: Int) {
         evaluator = Evaluator(conditions, sources: sources)
         self.nameSlot = nameSlot
     }
 
+    deinit { steps.destroy() }
+
     /// Begins with another event.
     @inline(__always) mutating func begin(_ arrival: Int64, _ source: Int) {
-        around = EvaluationContext(now: arrival, source: source)
+        steps.left = EventSteps.most
+        around = EvaluationContext(now: arrival, source: source, steps: steps)
         turn &+= 1
         assert(turn != 0, "0 is the turn of no event")
         name.forget()
@@ -40,8 +45,10 @@ struct EventContext: ~Copyable {
         evaluator.decide(condition, event: event, around: around)
     }
 
-    /// Returns the decision with its reasons.
+    /// Returns the decision with its reasons. It takes none of the steps of the event. If none are left, that is the reason.
     mutating func decision(_ condition: Int, _ event: ScannedEvent) -> Evaluator.Decision {
-        evaluator.decision(condition, event: event, around: around)
+        var around = around
+        if steps.left > 0 { around.steps = nil }
+        return evaluator.decision(condition, event: event, around: around)
     }
 }

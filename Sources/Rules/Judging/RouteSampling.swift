@@ -19,7 +19,7 @@ struct RouteSampling: ~Copyable {
     /// The number of times that an expression of `keep` failed, since `takeErrors`.
     private var errors = 0
 
-    init(_ rules: Rules) { sampler = Sampler(slots: rules.sampled, messageID: rules.messageIDSlot) }
+    init(_ rules: Rules) { sampler = Sampler(rules.sampled, messageID: rules.messageIDSlot) }
 
     /// Returns the number of times that an expression of `keep` failed, and forgets it.
     @inline(__always) mutating func takeErrors() -> Int {
@@ -37,7 +37,7 @@ struct RouteSampling: ~Copyable {
         guard sampler.takes(rule.pointee.rates.baseAddress! + rate, by: rule.pointee.member, event, turn: context.turn) else {
             return .out(.sampledOut)
         }
-        if let limit = rule.pointee.limit, !isWithin(limit, rule, context: context) { return .out(.limited) }
+        if let limit = rule.pointee.limit, !isWithin(limit, rule, event, context: context) { return .out(.limited) }
         return .isIn(rate: rate)
     }
 
@@ -83,11 +83,12 @@ struct RouteSampling: ~Copyable {
     }
 
     @inline(never) private mutating func isWithin(
-        _ limit: LimitRule, _ rule: UnsafePointer<SampleRule>, context: borrowing EventContext
+        _ limit: LimitRule, _ rule: UnsafePointer<SampleRule>, _ event: ScannedEvent, context: borrowing EventContext
     ) -> Bool {
+        let share: LimitShare = rule.pointee.limitedSlot < 0 ? .all : .value(sampler.value(rule.pointee.limitedSlot, event))
         let (now, isTrial) = (context.around.now, context.isTrial)
         return decisions.draw(rule, isLimit: true, turn: context.turn) {
-            rule.pointee.memory._withUnsafeGuaranteedRef { $0.takes(at: now, limit, isTrial: isTrial) ? 1 : 0 }
+            rule.pointee.memory._withUnsafeGuaranteedRef { $0.takes(at: now, limit, share, isTrial: isTrial) ? 1 : 0 }
         } == 1
     }
 

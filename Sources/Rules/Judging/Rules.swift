@@ -68,8 +68,8 @@ struct Rules: @unchecked Sendable {
     var emits: UnsafeBufferPointer<EmitRule>
     /// The slot of the mark of emitted events.
     var markSlot: Int
-    /// The slots of the members by which routes sample. -1 means `messageId`.
-    var sampled: UnsafeBufferPointer<Int>
+    /// The members by which routes sample.
+    var sampled: UnsafeBufferPointer<SampledMember>
     var subjects: UnsafeBufferPointer<Int>
     var subjectKey: SipKey
     var edits: UnsafeBufferPointer<Edit>

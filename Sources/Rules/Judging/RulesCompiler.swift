@@ -36,7 +36,7 @@ struct RulesCompiler {
     func compile(subjectKey: SipKey, numbers: [UInt16], conditions: Conditions, memories: RulesMemories) -> (Rules, ProgramCompiler) {
         var edits = EditCompiler(paths: paths, keys: keys, store: store)
         var programs = ProgramCompiler(resources, store: store)
-        var sampled: [Int] = []
+        var sampled: [SampledMember] = []
         let cutsFields = plan.consent?.fields.contains { $0.level > 0 } ?? false
         let routes = zip(plan.routes, numbers).enumerated().map { index, both in
             let (route, number) = both
@@ -52,12 +52,12 @@ struct RulesCompiler {
                 demand: consent?.demand(ofRoute: index) ?? Demand(),
                 edits: compileEdits(route, cutsFields: cutsFields, edits: &edits, programs: &programs),
                 sample: route.sample.map { sample in
-                    let by = sample.by.map(slot) ?? -1
+                    let by = SampledMember(slot: sample.by.map(slot) ?? -1, salt: sample.salt)
                     if !sampled.contains(by) { sampled.append(by) }
                     return store.one(
                         SampleRule(
-                            sample, member: sampled.firstIndex(of: by)!, keepCondition: conditions.keeps[index],
-                            memory: memories.routes[index], in: store))
+                            sample, member: sampled.firstIndex(of: by)!, limitedSlot: sample.limit?.by.map(slot) ?? -1,
+                            keepCondition: conditions.keeps[index], memory: memories.routes[index], in: store))
                 },
                 session: route.session.map { session in
                     store.one(

@@ -146,7 +146,8 @@ struct WantedPaths {
         for route in routes {
             paths += (route.match + route.not.match).map(\.path)
             for condition in [route.condition, route.not.condition, route.sample?.keepCondition] { paths += condition?.paths ?? [] }
-            paths += [route.sample?.by, route.sample?.annotation, route.session?.by, route.session?.place].compactMap { $0 }
+            let sample = route.sample
+            paths += [sample?.by, sample?.limit?.by, sample?.annotation, route.session?.by, route.session?.place].compactMap { $0 }
             for transform in route.transforms {
                 paths += transform.paths + transform.readPaths
             }

@@ -15,6 +15,8 @@ public struct SamplePlan: Sendable {
     public var target: EventRate?
     /// The member whose value decides. If it is nil, the event's `messageId` decides, or else its bytes.
     public var by: Path?
+    /// Samples with different salts draw independently. It is nil if the hash has no salt.
+    public var salt: String?
     /// Events whose name matches always pass.
     public var keep: [Glob] = []
     /// Events for which it is true always pass.
@@ -46,10 +48,13 @@ public struct LimitPlan: Sendable, Equatable {
     public var rate: EventRate
     /// The number of events that pass at once after a pause.
     public var burst: Int
+    /// The member each of whose values has a limit of its own. If it is nil, all events share one.
+    public var by: Path?
 
     /// By default the burst is the number of events per second, but at least one.
-    public init(_ rate: EventRate, burst: Int? = nil) {
+    public init(_ rate: EventRate, burst: Int? = nil, by: Path? = nil) {
         self.rate = rate
+        self.by = by
         self.burst = burst ?? min(max(1, rate.perDay / 86_400), LimitPlan.mostBurst)
     }
 }

@@ -24,14 +24,25 @@ public struct Bucket: Sendable, Equatable {
     private var missing = 0
     private var timeline = Timeline()
 
+    /// Returns true if nothing is missing at this time.
+    func isFull(at now: Int64, _ rule: LimitRule) -> Bool {
+        var later = self
+        later.fill(until: now, rule)
+        return later.missing == 0
+    }
+
     /// Returns true if one more event passes at this time, and pays for it.
     public mutating func takes(at now: Int64, _ rule: LimitRule) -> Bool {
+        fill(until: now, rule)
+        guard missing <= rule.capacity - Bucket.price else { return false }
+        missing += Bucket.price
+        return true
+    }
+
+    private mutating func fill(until now: Int64, _ rule: LimitRule) {
         let (income, isMuch) = Int(timeline.advance(to: now)).multipliedReportingOverflow(by: rule.income)
         // After a reload the bucket may be smaller than before.
         missing = isMuch ? 0 : max(0, min(missing, rule.capacity) - income)
         assert((0...rule.capacity).contains(missing), "a bucket holds more than it can, or less than nothing")
-        guard missing <= rule.capacity - Bucket.price else { return false }
-        missing += Bucket.price
-        return true
     }
 }

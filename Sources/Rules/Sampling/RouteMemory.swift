@@ -6,6 +6,7 @@ internal import Platform
 /// The state of one route's sample. Equal states at equal times give equal verdicts.
 public struct SampleState: Sendable, Equatable {
     public var bucket = Bucket()
+    public var buckets = ValueBuckets()
     public var traffic = Traffic()
 
     public init() {}
@@ -21,8 +22,13 @@ public final class RouteMemory: Sendable {
         change(isTrial: isTrial) { $0.traffic.rung(at: now, rule, rates) }
     }
 
-    public func takes(at now: Int64, _ rule: LimitRule, isTrial: Bool) -> Bool {
-        change(isTrial: isTrial) { $0.bucket.takes(at: now, rule) }
+    public func takes(at now: Int64, _ rule: LimitRule, _ share: LimitShare = .all, isTrial: Bool) -> Bool {
+        change(isTrial: isTrial) { state in
+            switch share {
+            case .all: state.bucket.takes(at: now, rule)
+            case .value(let value): state.buckets.takes(at: now, value: value, rule)
+            }
+        }
     }
 
     private func change<R>(isTrial: Bool, _ body: (inout SampleState) -> R) -> R {

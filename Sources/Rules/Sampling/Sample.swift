@@ -9,6 +9,31 @@ public import Plans
 /// would change with it.
 let samplingKey = SipKey(Array("switchyardsample".utf8))
 
+/// A member by which routes sample, and the key of its hash.
+public struct SampledMember: BitwiseCopyable, Equatable, Sendable {
+    /// The slot of the member. -1 means `messageId`.
+    public let slot: Int
+    let key: SipKey
+
+    /// Without a salt, the key is the constant. With a salt, it is the hash of the salt, 128 bits of SipHash-2-4 with the constant as key.
+    public init(slot: Int, salt: String?) {
+        self.slot = slot
+        guard let salt else {
+            key = samplingKey
+            return
+        }
+        let words = Array(salt.utf8).withUnsafeBufferPointer { bytes in
+            // An empty array may have no address.
+            bytes.baseAddress.map { samplingKey.hash128(ByteRun(base: $0, count: bytes.count)) } ?? (0, 0)
+        }
+        key = SipKey([words.0, words.1].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } })
+    }
+
+    public static func == (a: SampledMember, b: SampledMember) -> Bool {
+        a.slot == b.slot && a.key.low == b.key.low && a.key.high == b.key.high
+    }
+}
+
 public struct SampleRate: BitwiseCopyable {
     public let value: Double
     /// An event is in if its hash is below this number.
@@ -34,13 +59,16 @@ public struct SampleRule: BitwiseCopyable {
     public let named: UnsafeBufferPointer<Globs>
     public let target: TargetRule?
     public let limit: LimitRule?
+    /// The slot of the member each of whose values has a limit of its own. It is -1 if there is none.
+    public let limitedSlot: Int
     public let keep: Globs
     /// The index of the ruleset's expression that keeps an event in. It is -1 if there is none.
     public let keepCondition: Int
     /// The memory of the limit and the target. The ruleset owns it.
     public let memory: Unmanaged<RouteMemory>
 
-    public init(_ plan: SamplePlan, member: Int, keepCondition: Int, memory: RouteMemory, in store: Store) {
+    public init(_ plan: SamplePlan, member: Int, limitedSlot: Int, keepCondition: Int, memory: RouteMemory, in store: Store) {
+        self.limitedSlot = limitedSlot
         self.keepCondition = keepCondition
         self.member = member
         self.memory = .passUnretained(memory)
@@ -70,18 +98,16 @@ public struct Sampler: ~Copyable {
         var turn: UInt64 = 0
     }
 
-    /// The slots of the sampled members. -1 means `messageId`.
-    private let slots: UnsafeBufferPointer<Int>
+    private let members: UnsafeBufferPointer<SampledMember>
     private let messageID: Int
     private let hashes: UnsafeMutablePointer<Hash>
-    private let key = samplingKey
     private var decoder = Decoder()
 
-    public init(slots: UnsafeBufferPointer<Int>, messageID: Int) {
-        self.slots = slots
+    public init(_ members: UnsafeBufferPointer<SampledMember>, messageID: Int) {
+        self.members = members
         self.messageID = messageID
-        hashes = .allocate(capacity: max(1, slots.count))
-        hashes.initialize(repeating: Hash(), count: max(1, slots.count))
+        hashes = .allocate(capacity: max(1, members.count))
+        hashes.initialize(repeating: Hash(), count: max(1, members.count))
     }
 
     deinit { hashes.deallocate() }
@@ -94,12 +120,19 @@ public struct Sampler: ~Copyable {
     }
 
     public mutating func hash(_ member: Int, event: ScannedEvent, turn: UInt64) -> UInt64 {
-        assert(turn != 0 && slots.indices.contains(member), "an event has no turn, or the member is not sampled")
-        if hashes[member].turn != turn { hashes[member] = Hash(value: compute(slots[member], event), turn: turn) }
+        assert(turn != 0 && members.indices.contains(member), "an event has no turn, or the member is not sampled")
+        if hashes[member].turn != turn { hashes[member] = Hash(value: compute(members[member], event), turn: turn) }
         return hashes[member].value
     }
 
-    private mutating func compute(_ slot: Int, _ event: ScannedEvent) -> UInt64 { key.hash(sampled(slot, event).text) }
+    private mutating func compute(_ member: SampledMember, _ event: ScannedEvent) -> UInt64 {
+        member.key.hash(sampled(member.slot, event).text)
+    }
+
+    /// Returns a number for the value of the member in this slot, by which limits tell values apart. It is nil if the value cannot be hashed.
+    public mutating func value(_ slot: Int, _ event: ScannedEvent) -> UInt64? {
+        decoder.identity(event.slots[slot], in: event.block, booleans: true).map(samplingKey.hash)
+    }
 
     /// Returns the text that is hashed: the member, or else the message id, or else the whole event.
     @inline(__always) private mutating func sampled(_ slot: Int, _ event: ScannedEvent) -> (text: ByteRun, basis: SampleBasis) {
@@ -108,5 +141,5 @@ public struct Sampler: ~Copyable {
         return (ByteRun(base: event.block + Int(event.start), count: Int(event.end - event.start)), .wholeEvent)
     }
 
-    public mutating func basis(_ member: Int, _ event: ScannedEvent) -> SampleBasis { sampled(slots[member], event).basis }
+    public mutating func basis(_ member: Int, _ event: ScannedEvent) -> SampleBasis { sampled(members[member].slot, event).basis }
 }

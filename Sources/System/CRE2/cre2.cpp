@@ -3,6 +3,8 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <new>
 
@@ -26,6 +28,15 @@ extern "C" int switchyard_pattern_matches(void *pattern, const void *text, size_
         return RE2::PartialMatch(re2::StringPiece(static_cast<const char *>(text), count), *static_cast<RE2 *>(pattern));
     } catch (...) {
         return 0;
+    }
+}
+
+extern "C" int switchyard_pattern_size(void *pattern) {
+    const RE2 *compiled = static_cast<RE2 *>(pattern);
+    try {
+        return std::max(compiled->ProgramSize(), compiled->ReverseProgramSize());
+    } catch (...) {
+        return INT_MAX;
     }
 }
 

@@ -100,7 +100,7 @@ extension Broken {
             [
                 "2:21: routes[0].sample: holds rate and target, expected one of them, since a target sets the rate",
                 "3:11: routes[1].sample: holds rates and target, expected one of them, since a target sets the rate",
-                "4:31: routes[2].sample.by: a limit does not use it, expected it together with rate, rates or target",
+                "4:31: routes[2].sample.by: a limit does not use it, expected it in limit, or together with rate, rates or target",
             ]),
         Broken(
             "annotations that are not paths",

@@ -67,7 +67,7 @@ private func evaluate(_ arguments: Arguments) throws -> Int32 {
         return ExitCode.noValue
     case .success(let value):
         guard let json = value.json else {
-            Console.say("the value is nested too deeply to be printed")
+            Console.say("the value cannot be printed as JSON: it is nested too deeply, or two keys of a map are the same text")
             return ExitCode.noValue
         }
         try Console.show(json + "\n")

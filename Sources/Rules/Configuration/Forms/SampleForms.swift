@@ -26,10 +26,14 @@ enum SampleForms {
                 example: #""userId""#,
                 into: \.sample.by),
             Member(
+                "salt", salt,
+                "Samples with different salts draw independently, such as two experiments; all samples draw the same users when left out.",
+                example: #""checkout-test""#, into: \.sample.salt),
+            Member(
                 "keep", keep, "Events that always pass, by globs on their names or an expression; none when left out.",
                 example: #"["order_*"]"#, into: \.kept),
             Member(
-                "limit", limit, "The most events that pass per unit of time, of all users together; no limit when left out.",
+                "limit", limit, "The most events that pass per unit of time, of all users together or by a member; no limit when left out.",
                 example: #""100/s""#, into: \.sample.limit),
             Member(
                 "annotate", annotate,
@@ -58,11 +62,13 @@ enum SampleForms {
 
     private static let ways = ["rate", "rates", "target", "limit"]
 
+    private static let drawing = #"[{"required":["rate"]},{"required":["rates"]},{"required":["target"]}]"#
+
     /// The part of the schema that refuses what `check` refuses.
     private static let oneWay =
         #""anyOf":"# + JSONText.list(ways.map { #"{"required":["\#($0)"]}"# })
         + #","not":{"required":["target"],"anyOf":[{"required":["rate"]},{"required":["rates"]}]}"#
-        + #","dependentSchemas":{"by":{"anyOf":[{"required":["rate"]},{"required":["rates"]},{"required":["target"]}]}}"#
+        + #","dependentSchemas":{"by":{"anyOf":\#(drawing)},"salt":{"anyOf":\#(drawing)}}"#
 
     private static func check(_ node: Node, _ reading: Reading) {
         let present = ways.filter { node[$0] != nil }
@@ -70,8 +76,11 @@ enum SampleForms {
         if node["target"] != nil, let other = present.first(where: { $0 == "rate" || $0 == "rates" }) {
             reading.fault(node, "holds \(other) and target, expected one of them, since a target sets the rate")
         }
-        if let by = node["by"], present == ["limit"] {
-            reading.fault(by, "a limit does not use it, expected it together with rate, rates or target")
+        if present == ["limit"] {
+            if let by = node["by"] {
+                reading.fault(by, "a limit does not use it, expected it in limit, or together with rate, rates or target")
+            }
+            if let salt = node["salt"] { reading.fault(salt, "a limit does not use it, expected it together with rate, rates or target") }
         }
     }
 
@@ -80,6 +89,15 @@ enum SampleForms {
     private static let rate = Forms.number(0...1)
     private static let rates = Forms.table("globs with rates", by: Forms.globKey, of: rate).then { table, _, _ in
         table.map { (glob: $0.key, rate: $0.value) }
+    }
+
+    private static let salt = Form<String>(#"{"type":"string","minLength":1,"maxLength":200}"#) { node, reading in
+        guard let text = Forms.string.read(node, reading) else { return nil }
+        guard (1...200).contains(text.value.unicodeScalars.count) else {
+            reading.refuse(node, "a text of 1 to 200 characters")
+            return nil
+        }
+        return text.value
     }
 
     private static let plainLimit = Forms.rate.then { rate, _, _ in LimitPlan(rate) }
@@ -91,12 +109,16 @@ enum SampleForms {
             Member(
                 "burst", Forms.integer(1...LimitPlan.mostBurst),
                 "How many events pass at once after a pause; those of one second when left out.", into: \.burst),
+            Member(
+                "by", Forms.path, "The member each of whose values has a limit of its own; one limit for all events when left out.",
+                into: \.by),
         ]
-    ).then { draft, _, _ in draft.rate.map { LimitPlan($0, burst: draft.burst) } }
+    ).then { draft, _, _ in draft.rate.map { LimitPlan($0, burst: draft.burst, by: draft.by) } }
 
     private struct LimitDraft: Sendable {
         var rate: EventRate?
         var burst: Int?
+        var by: Path?
     }
 
     private static let limit = Form<LimitPlan>.either([plainLimit, limitWithBurst]) { node, reading in

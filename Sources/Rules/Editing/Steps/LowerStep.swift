@@ -1,4 +1,4 @@
-// `lower`: converts strings to lower case. Other values stay as they are.
+// `lower`: converts strings to lower case. Other values stay as they are, or are dropped.
 
 public import Events
 internal import FormReading
@@ -6,31 +6,48 @@ internal import Redaction
 
 public struct LowerStep: Step {
     public var paths: [Path]
+    /// What becomes of a value that is no string.
+    public var other = OtherValues.keep
 
-    public init(_ paths: [Path]) { self.paths = paths }
+    public init(_ paths: [Path], other: OtherValues = .keep) {
+        self.paths = paths
+        self.other = other
+    }
 
     static let declaration = StepDeclaration(
         "lower", "Converts strings to lower case.",
         example: .init(
             #"["traits.email"]"#, event: #"{"traits":{"email":"Ann@Example.ORG"}}"#, result: #"{"traits":{"email":"ann@example.org"}}"#),
-        samples: [#"["$path","$path"]"#],
-        form: Forms.paths.then { paths, _, _ in LowerStep(paths) })
+        samples: [#"["$path","$path"]"#, #"{"fields":["$path"],"other":"drop"}"#, #"{"fields":["$path"]}"#],
+        form: Forms.fields(object) { LowerStep($0) })
 
-    public func summary(_ shown: (String) -> String) -> String { "lower \(list(paths, shown))" }
+    private static let object = Form<LowerStep>.object(
+        LowerStep([]),
+        [
+            Member(
+                "fields", Forms.paths, required: true, "The members that are written in lower case.", example: #"["context.locale"]"#,
+                into: \.paths),
+            Member("other", OtherValues.form, OtherValues.about, into: \.other),
+        ])
+
+    public func summary(_ shown: (String) -> String) -> String { "lower \(list(paths, shown))\(other.summary)" }
 
     public func effects(_ shown: (String) -> String) -> [MemberEffect] {
-        [MemberEffect(.changed, paths, "in lower case")]
+        [MemberEffect(.changed, paths, "in lower case\(other.effect)")]
     }
 
-    public func code(_ resources: StepResources) -> StepCode { .stages(ChangeStage.rules(paths) { LowerChange() }) }
+    public func code(_ resources: StepResources) -> StepCode { .stages(ChangeStage.rules(paths) { [other] in LowerChange(other) }) }
 }
 
 /// Converts strings to lower case by the rules of Unicode. In a string with a lone surrogate, only ASCII letters change.
 final class LowerChange: Changing {
+    private let other: OtherValues
     private var decoder = Decoder()
 
+    init(_ other: OtherValues) { self.other = other }
+
     func change(_ value: ByteRun, slot: Int, event: ScannedEvent, into out: inout Replacements) -> ValueOutcome {
-        guard value.base[0] == UInt8(ascii: "\"") else { return .unchanged }
+        guard value.base[0] == UInt8(ascii: "\"") else { return other.outcome }
         let raw = ByteRun(base: value.base + 1, count: value.count - 2)
         var isPlain = true
         var hasCapital = false

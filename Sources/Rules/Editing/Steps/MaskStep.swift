@@ -2,6 +2,7 @@
 
 internal import Document
 public import Events
+internal import Expressions
 internal import FormReading
 public import Redaction
 
@@ -85,8 +86,18 @@ final class MaskStage: Stage {
     }
 
     override func run(_ event: ScannedEvent, _ context: inout StageContext, to out: inout ByteBuffer) -> StageOutcome {
-        guard masker.mask(event, in: UnsafeBufferPointer(places.slots), sparing: places.spared) else { return .unchanged }
+        guard mask(event, context.around) else { return .unchanged }
+        context.errors += masker.unsearched
         masker.replacements.write(event.block, start: event.start, end: event.end, to: &out)
         return .written
+    }
+
+    private func mask(_ event: ScannedEvent, _ around: EvaluationContext) -> Bool {
+        masker.mask(event, in: UnsafeBufferPointer(places.slots), sparing: places.spared, steps: around.steps)
+    }
+
+    override func finding(on event: ScannedEvent, _ around: EvaluationContext) -> StepFinding.Report? {
+        guard mask(event, around), masker.unsearched > 0 else { return nil }
+        return .unsearched(masker.unsearched)
     }
 }

@@ -185,11 +185,18 @@ struct Checker {
     }
 
     private mutating func check(_ macro: Node.Macro) throws(ExpressionFault) -> Type {
+        if macro.kind == .bind {
+            scope.append((macro.variable, types.resolve(try infer(macro.range))))
+            defer { scope.removeLast() }
+            return try infer(macro.transform!)
+        }
         let range = types.resolve(try infer(macro.range))
+        // The type of the only variable, and those of both.
         let element: Type
+        var pair = (key: Type.dyn, value: Type.dyn)
         switch range {
-        case .list(let type): element = type
-        case .map(let key, _): element = key
+        case .list(let type): (element, pair) = (type, (.int, type))
+        case .map(let key, let value): (element, pair) = (key, (key, value))
         case .dyn, .variable: element = .dyn
         default:
             guard !environment.isChecked else {
@@ -198,8 +205,9 @@ struct Checker {
             }
             element = .dyn
         }
-        scope.append((macro.variable, element))
-        defer { scope.removeLast() }
+        scope.append((macro.variable, macro.valueVariable == nil ? element : pair.key))
+        if let name = macro.valueVariable { scope.append((name, pair.value)) }
+        defer { scope.removeLast(macro.valueVariable == nil ? 1 : 2) }
         if let condition = macro.condition {
             let type = types.resolve(try infer(condition))
             if environment.isChecked, !types.unify(.bool, type) {
@@ -210,7 +218,8 @@ struct Checker {
         switch macro.kind {
         case .all, .exists, .existsOne: return .bool
         case .filter: return .list(element)
-        case .map: return .list(try infer(macro.transform!))
+        case .map, .bind: return .list(try infer(macro.transform!))
+        case .transformMap: return .map(pair.key, try infer(macro.transform!))
         }
     }
 
@@ -287,10 +296,10 @@ struct Checker {
     ) throws(ExpressionFault) -> Type {
         var isMember = target != nil
         var called = name
-        // In `strings.quote(s)`, `strings` is the name of the extension and not a value.
-        if let target, case .name("strings", _) = target.kind, name == "quote" {
+        // In `math.abs(n)`, `math` is the name of the extension and not a value.
+        if let target, let qualified = Function.qualified(name, target: target) {
             isMember = false
-            called = "quote"
+            called = qualified
         }
         var given: [Type] = []
         if isMember, let target { given.append(types.resolve(try infer(target))) }
@@ -357,21 +366,6 @@ struct Checker {
         self = copy
         names = local
         return mapped
-    }
-}
-
-extension Node {
-    var children: [Node] {
-        switch kind {
-        case .constant, .name: []
-        case .select(let base, _), .test(let base, _): [base]
-        case .index(let base, let key): [base, key]
-        case .call(_, let target, let arguments): (target.map { [$0] } ?? []) + arguments
-        case .operation(_, let operands): operands
-        case .list(let elements): elements
-        case .map(let entries): entries.flatMap { [$0.key, $0.value] }
-        case .macro(let macro): [macro.range] + [macro.condition, macro.transform].compactMap { $0 }
-        }
     }
 }
 

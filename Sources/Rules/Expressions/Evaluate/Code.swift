@@ -30,7 +30,9 @@ final class Code: @unchecked Sendable {
     var key: [UInt8] = []
     /// For arithmetic: true if an operand comes from the event. Then an int is converted to a double if the other operand is a double.
     var promotes = false
-    /// For a macro: true if it has a condition. Only map can lack one.
+    /// For a macro: true if it has a second variable, for the value of each entry.
+    var hasPair = false
+    /// For a macro: true if it has a condition. Only macros that transform can lack one.
     var hasCondition = false
     /// For a member: the type that the name means if the event lacks the member.
     var typeName: String?

@@ -125,13 +125,15 @@ struct Compiler {
 
     private mutating func translate(_ macro: Node.Macro, _ node: Node) throws(ExpressionFault) -> Code {
         let range = try compile(macro.range)
-        eventLocals.append(environment.isEvent && comesFromEvent(macro.range))
-        defer { eventLocals.removeLast() }
+        let variables = macro.valueVariable == nil ? 1 : 2
+        for _ in 0..<variables { eventLocals.append(environment.isEvent && comesFromEvent(macro.range)) }
+        defer { eventLocals.removeLast(variables) }
         var children = [range]
         if let condition = macro.condition { children.append(try compile(condition)) }
         if let transform = macro.transform { children.append(try compile(transform)) }
         let code = Code(.macro(macro.kind), node: node, children: children)
-        code.index = eventLocals.count - 1
+        code.index = eventLocals.count - variables
+        code.hasPair = variables == 2
         code.hasCondition = macro.condition != nil
         return code
     }
@@ -141,17 +143,20 @@ struct Compiler {
     ) throws(ExpressionFault) -> Code {
         var arguments = arguments
         var isMember = target != nil
+        var called = name
         if let target {
-            if case .name("strings", _) = target.kind, name == "quote" {
+            if let qualified = Function.qualified(name, target: target) {
                 isMember = false
+                called = qualified
             } else {
                 arguments.insert(target, at: 0)
             }
         }
-        guard let function = Function.named(name),
+        guard let function = Function.named(called),
             function.overloads.contains(where: { $0.parameters.count == arguments.count && $0.isMember == isMember })
         else { return Code(.unknownCall, node: node, children: try all(arguments)) }
         let code = Code(.call(function), node: node, children: try all(arguments))
+        code.promotes = environment.isEvent && arguments.contains(where: comesFromEvent)
         if function == .matches {
             if case .constant = code.children[1].kind, case .string(let pattern) = code.children[1].constant {
                 do throws(PatternFault) {

@@ -56,10 +56,13 @@ public struct EvaluationContext: Sendable {
     public var now: Int64
     /// The value of `source`, as an index into the names that the evaluator was made with.
     public var source: Int
+    /// The steps that are left for the event. If they are nil, only each evaluation is limited.
+    public var steps: EventSteps?
 
-    public init(now: Int64, source: Int = 0) {
+    public init(now: Int64, source: Int = 0, steps: EventSteps? = nil) {
         self.now = now
         self.source = source
+        self.steps = steps
     }
 }
 
@@ -135,6 +138,7 @@ public struct Evaluator: ~Copyable {
         machine.slots = UnsafePointer(set.linked[index].slots)
         machine.parents = UnsafePointer(set.linked[index].parents)
         machine.now = around.now
+        machine.eventSteps = around.steps
         assert(set.expressions.indices.contains(index), "the set has no such expression")
         machine.source = sources.indices.contains(around.source) ? sources[around.source] : nil
     }
@@ -150,15 +154,28 @@ public struct Evaluator: ~Copyable {
         }
     }
 
-    /// Appends the value as JSON to the buffer. Returns false and appends nothing if the value cannot be computed or written.
+    /// Appends the value as JSON to the buffer. Returns false and appends nothing if the value cannot be computed or written. The value of
+    /// a member is written byte for byte as the event has it.
     public mutating func write(_ index: Int, event: ScannedEvent, around: EvaluationContext, to buffer: inout ByteBuffer) -> Bool {
         prepare(index, event: event, around: around)
         let before = buffer.count
+        let code = set.expressions[index].code
         do throws(Failure) {
-            if try machine.run(set.expressions[index].code).writeJSON(to: &buffer) { return true }
+            let value = try machine.run(code)
+            if case .member = code.kind, let written = member(code, index, event) {
+                buffer.append(event.block + Int(written.start), Int(written.end - written.start))
+                return true
+            }
+            if value.writeJSON(to: &buffer) { return true }
         } catch {}
         buffer.truncate(to: before)
         return false
+    }
+
+    /// Returns the slot of the member that is the whole expression. It is nil if the event lacks the member.
+    private func member(_ code: Code, _ index: Int, _ event: ScannedEvent) -> Slot? {
+        let slot = event.slots[set.linked[index].slots[code.index]]
+        return slot.isPresent ? slot : nil
     }
 
     /// Returns why the value cannot be computed or written. It is nil if it can be.
@@ -168,7 +185,8 @@ public struct Evaluator: ~Copyable {
         case .success(let value):
             var buffer = ByteBuffer()
             let expression = set.expressions[index]
-            return value.writeJSON(to: &buffer) ? nil : EvaluationFault(expression.code.failure(.depth), in: expression.text)
+            let problem = value.problem(ofWritingTo: &buffer, most: .max)
+            return problem.map { EvaluationFault(expression.code.failure($0), in: expression.text) }
         }
     }
 

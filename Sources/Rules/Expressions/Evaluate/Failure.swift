@@ -4,8 +4,8 @@
 enum Problem: UInt8, Error {
     case missingMember, missingKey, noOverload, notBoolean, divisionByZero, overflow, range, index, text
     case timestamp, duration, zone, number, boolean, address, network, version, pattern, patternLibrary
-    case format, duplicateKey, unknownName, unknownFunction
-    case steps, size, depth
+    case format, base64, emptyList, duplicateKey, unknownName, unknownFunction
+    case steps, eventSteps, size, depth
 
     var words: String {
         switch self {
@@ -29,10 +29,13 @@ enum Problem: UInt8, Error {
         case .pattern: "this is not a regular expression that RE2 accepts, or it is too large"
         case .patternLibrary: "matches needs libswitchyard-patterns.so beside the program, and libre2"
         case .format: "the format and its arguments do not fit"
+        case .base64: "this is not base64"
+        case .emptyList: "the list is empty"
         case .duplicateKey: "the key is there twice"
         case .unknownName: "nothing has this name"
         case .unknownFunction: "there is no such function"
         case .steps: "the evaluation takes more steps than it may"
+        case .eventSteps: "the expressions and masks of the event take more steps than they may together"
         case .size: "the evaluation makes more or larger values than it may"
         case .depth: "the values nest deeper than an evaluation may go"
         }

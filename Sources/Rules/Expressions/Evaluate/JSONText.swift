@@ -6,18 +6,19 @@ public import Events
 internal import Platform
 
 extension Value {
-    /// The value as JSON. It is nil if values nest deeper than an evaluation may go.
+    /// The value as JSON. It is nil if values nest deeper than an evaluation may go, or if two keys of a map are the same text.
     public var json: String? {
         var buffer = ByteBuffer()
         guard writeJSON(to: &buffer) else { return nil }
         return String(decoding: buffer.bytes, as: UTF8.self)
     }
 
-    /// Appends the value as JSON. Returns false if values nest deeper than an evaluation may go, or if the buffer would grow beyond `most`
-    /// bytes: spans of an event may be written more often than they are there. Then a part of the value is written.
+    /// Appends the value as JSON. Returns false if values nest deeper than an evaluation may go, if two keys of a map are the same text, or if
+    /// the buffer would grow beyond `most` bytes: spans of an event may be written more often than they are there. Then a part of the value
+    /// is written.
     public func writeJSON(to buffer: inout ByteBuffer, most: Int = .max) -> Bool { problem(ofWritingTo: &buffer, most: most) == nil }
 
-    /// Appends the value as JSON. Returns what keeps it from that: `depth` or `size`.
+    /// Appends the value as JSON. Returns what keeps it from that: `depth`, `size` or `duplicateKey`.
     func problem(ofWritingTo buffer: inout ByteBuffer, depth: Int = 0, most: Int) -> Problem? {
         guard depth < Machine.deepest else { return .depth }
         guard buffer.count <= most else { return .size }
@@ -41,6 +42,7 @@ extension Value {
             }
             buffer.append(UInt8(ascii: "]"))
         case .map(.entries(let entries)):
+            if Value.writesKeyTwice(entries.map(\.key)) { return .duplicateKey }
             buffer.append(UInt8(ascii: "{"))
             for (i, entry) in entries.enumerated() {
                 if i > 0 { buffer.append(UInt8(ascii: ",")) }
@@ -51,6 +53,13 @@ extension Value {
             buffer.append(UInt8(ascii: "}"))
         }
         return buffer.count <= most ? nil : .size
+    }
+
+    /// Returns true if two keys are the same text in JSON, as 1 and "1". Two strings of a map always differ.
+    private static func writesKeyTwice(_ keys: [Value]) -> Bool {
+        guard keys.contains(where: { if case .string = $0 { false } else { true } }) else { return false }
+        var seen: Set<String> = []
+        return !keys.allSatisfy { seen.insert(Machine.text($0) ?? "").inserted }
     }
 
     private static func writeQuoted(_ bytes: [UInt8], to buffer: inout ByteBuffer) {

@@ -17,6 +17,8 @@ struct Machine: ~Copyable {
     var source: TextValue?
     var locals: [Value] = []
     var lastPattern: (text: [UInt8], pattern: CompiledPattern)?
+    /// The steps that are left for the event. They are nil if only the evaluation is limited.
+    var eventSteps: EventSteps?
     private let limits: ExpressionLimits
     private var steps = 0
     private var bytes = 0
@@ -24,10 +26,17 @@ struct Machine: ~Copyable {
     init(limits: ExpressionLimits) { self.limits = limits }
 
     mutating func run(_ code: Code) throws(Failure) -> Value {
-        steps = limits.steps
+        let allowed = min(limits.steps, eventSteps?.left ?? .max)
+        steps = allowed
         bytes = limits.bytes
         locals.removeAll(keepingCapacity: true)
-        return try value(code)
+        defer { if let eventSteps { eventSteps.left -= allowed - max(0, steps) } }
+        do throws(Failure) {
+            return try value(code)
+        } catch {
+            guard error.problem == .steps, allowed < limits.steps else { throw error }
+            throw Failure(problem: .eventSteps, start: error.start, end: error.end)
+        }
     }
 
     @inline(__always) mutating func spend(_ count: Int, _ code: Code) throws(Failure) {
@@ -100,6 +109,7 @@ struct Machine: ~Copyable {
             for child in code.children { values.append(try value(child)) }
             return .list(.values(values))
         case .map: return try map(code)
+        case .macro(.bind): return try bind(code)
         case .macro(let kind): return try macro(kind, code)
         case .call(let function): return try call(function, code)
         }
@@ -151,18 +161,36 @@ struct Machine: ~Copyable {
         return !deciding
     }
 
+    /// Evaluates `cel.bind(variable, value, expression)`.
+    private mutating func bind(_ code: Code) throws(Failure) -> Value {
+        let bound = try value(code.children[0])
+        assert(locals.count == code.index, "a macro uses the variable of another one")
+        locals.append(bound)
+        defer { locals.removeLast() }
+        return try value(code.children[1])
+    }
+
     private mutating func macro(_ kind: Node.Macro.Kind, _ code: Code) throws(Failure) -> Value {
         let range = code.children[0]
         var elements = Elements(try value(range))
         guard elements.isValid else { throw range.failure(.noOverload) }
         assert(locals.count == code.index, "a macro uses the variable of another one")
-        locals.append(.null)
-        defer { locals.removeLast() }
+        locals.append(contentsOf: repeatElement(.null, count: code.hasPair ? 2 : 1))
+        defer { locals.removeLast(code.hasPair ? 2 : 1) }
         var failure: Failure?
         var found = 0
         var values: [Value] = []
+        var entries: [MapEntry] = []
+        var number: Int64 = 0
         while let element = try next(&elements, range) {
-            locals[code.index] = element
+            if code.hasPair {
+                let held = try valueOfKey(elements, range)
+                locals[code.index] = held == nil ? .int(number) : element
+                locals[code.index + 1] = held ?? element
+                number += 1
+            } else {
+                locals[code.index] = element
+            }
             var holds = true
             if code.hasCondition {
                 let condition = code.children[1]
@@ -179,10 +207,15 @@ struct Machine: ~Copyable {
             case .all: if !holds { return .bool(false) }
             case .exists: if holds { return .bool(true) }
             case .existsOne: found += holds ? 1 : 0
-            case .filter, .map:
+            case .filter, .map, .bind:
                 guard holds else { continue }
                 try make(24, code)
                 values.append(kind == .map ? try value(code.children[code.children.count - 1]) : element)
+            case .transformMap:
+                guard holds else { continue }
+                try make(48, code)
+                let key = locals[code.index]
+                entries.append(MapEntry(key: key, value: try value(code.children[code.children.count - 1])))
             }
         }
         if let failure { throw failure }
@@ -190,7 +223,8 @@ struct Machine: ~Copyable {
         case .all: return .bool(true)
         case .exists: return .bool(false)
         case .existsOne: return .bool(found == 1)
-        case .filter, .map: return .list(.values(values))
+        case .filter, .map, .bind: return .list(.values(values))
+        case .transformMap: return .map(.entries(entries))
         }
     }
 
@@ -215,6 +249,18 @@ struct Machine: ~Copyable {
             guard let value = span.value else { throw code.failure(.text) }
             return value
         case .none: return nil
+        }
+    }
+
+    /// Returns the value of the key that `next` returned last. It is nil if the elements are those of a list.
+    private mutating func valueOfKey(_ elements: Elements, _ code: Code) throws(Failure) -> Value? {
+        switch elements.source {
+        case .entries(let entries): return entries[elements.at - 1].value
+        case .json(let cursor, isMap: true):
+            if cursor.value.first == UInt8(ascii: "\"") { try make(cursor.value.count, code) }
+            guard let value = cursor.value.value else { throw code.failure(.text) }
+            return value
+        case .json, .values, .none: return nil
         }
     }
 

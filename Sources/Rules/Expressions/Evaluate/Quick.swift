@@ -138,9 +138,12 @@ struct QuickCompiler {
         }
     }
 
+    /// A glob can cost as much as its bytes times those of the text. A longer one is left to its code, which counts steps.
+    private static let longestGlob = 64
+
     private mutating func text(_ code: Code, _ kind: Quick.Kind) -> Quick? {
         guard case .constant = code.children[1].kind, case .string(let constant) = code.children[1].constant,
-            var quick = member(code.children[0], kind)
+            kind != .glob || constant.bytes.count <= QuickCompiler.longestGlob, var quick = member(code.children[0], kind)
         else { return nil }
         quick.text = hold(constant.bytes)
         return quick

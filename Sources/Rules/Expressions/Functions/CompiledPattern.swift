@@ -1,4 +1,5 @@
-// Regular expressions by libre2, whose time to match is always proportional to the length of the text. The library is loaded when the
+// Regular expressions by libre2. The time of a search is at most proportional to the bytes of the text times the instructions of the
+// pattern, so both are bounded: `PatternCost.swift` says what a search is charged. The library is loaded when the
 // first pattern is compiled. A router without patterns neither loads nor needs it.
 
 public import Events
@@ -9,6 +10,8 @@ public struct PatternFault: Error {
     public var message: String
     /// True if the library cannot be used.
     public var isMissing = false
+    /// True if the pattern is valid, but larger than allowed.
+    public var isTooLarge = false
 }
 
 /// A pattern that matches anywhere in a text, as `matches` does. Any number of threads can use it at the same time.
@@ -16,6 +19,12 @@ public final class CompiledPattern: @unchecked Sendable {
     /// The most spans that `find` fills: one for the match and nine for groups.
     public static let mostSpans = 10
 
+    /// The most instructions of a pattern.
+    public static let mostInstructions = 5000
+
+    /// The number of instructions of the compiled pattern.
+    public let instructions: Int
+    let reach: PatternReach
     private let handle: UnsafeMutableRawPointer
     private let library: PatternLibrary
 
@@ -29,7 +38,16 @@ public final class CompiledPattern: @unchecked Sendable {
             let words = String(decoding: message.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
             throw PatternFault(message: "RE2 cannot read this regular expression: \(words)")
         }
+        let instructions = Int(library.size(handle))
+        guard instructions <= CompiledPattern.mostInstructions else {
+            library.free(handle)
+            throw PatternFault(
+                message: "this regular expression compiles to \(instructions) instructions, and \(CompiledPattern.mostInstructions) are "
+                    + "allowed: repeat less, such as {1,50} in place of {1,500}, or use + without a bound", isTooLarge: true)
+        }
         self.handle = handle
+        self.instructions = max(1, instructions)
+        reach = PatternReach(pattern)
     }
 
     deinit { library.free(handle) }
@@ -54,6 +72,7 @@ public final class CompiledPattern: @unchecked Sendable {
 private struct PatternLibrary {
     typealias Compile = @convention(c) (UnsafeRawPointer?, Int, UnsafeMutablePointer<CChar>?, Int) -> UnsafeMutableRawPointer?
     typealias Matches = @convention(c) (UnsafeMutableRawPointer, UnsafeRawPointer?, Int) -> Int32
+    typealias Size = @convention(c) (UnsafeMutableRawPointer) -> Int32
     typealias Groups = @convention(c) (UnsafeMutableRawPointer) -> Int32
     typealias Find =
         @convention(c) (
@@ -63,6 +82,7 @@ private struct PatternLibrary {
 
     let compile: Compile
     let matches: Matches
+    let size: Size
     let groups: Groups
     let find: Find
     let free: Free
@@ -75,13 +95,15 @@ private struct PatternLibrary {
                 PatternFault(message: "regular expressions need \(name) beside the program, and libre2: \(why)", isMissing: true))
         }
         guard let compile = dlsym(library, "switchyard_pattern_compile"), let matches = dlsym(library, "switchyard_pattern_matches"),
-            let groups = dlsym(library, "switchyard_pattern_groups"), let find = dlsym(library, "switchyard_pattern_find"),
+            let size = dlsym(library, "switchyard_pattern_size"), let groups = dlsym(library, "switchyard_pattern_groups"),
+            let find = dlsym(library, "switchyard_pattern_find"),
             let free = dlsym(library, "switchyard_pattern_free")
         else { return .failure(PatternFault(message: "\(name) is of another version of the program", isMissing: true)) }
         return .success(
             PatternLibrary(
                 compile: unsafeBitCast(compile, to: Compile.self), matches: unsafeBitCast(matches, to: Matches.self),
-                groups: unsafeBitCast(groups, to: Groups.self), find: unsafeBitCast(find, to: Find.self),
+                size: unsafeBitCast(size, to: Size.self), groups: unsafeBitCast(groups, to: Groups.self),
+                find: unsafeBitCast(find, to: Find.self),
                 free: unsafeBitCast(free, to: Free.self)))
     }()
 

@@ -5,10 +5,37 @@ enum Function: String, CaseIterable, Sendable {
     case charAt, indexOf, lastIndexOf, lowerAscii, upperAscii, replace, split, join, substring, trim, format, quote, reverse
     case int, uint, double, string, bytes, bool, timestamp, duration, type, dyn
     case getFullYear, getMonth, getDate, getDayOfMonth, getDayOfWeek, getDayOfYear, getHours, getMinutes, getSeconds, getMilliseconds
+    case greatest = "math.greatest"
+    case least = "math.least"
+    case abs = "math.abs"
+    case sign = "math.sign"
+    case sqrt = "math.sqrt"
+    case ceil = "math.ceil"
+    case floor = "math.floor"
+    case round = "math.round"
+    case trunc = "math.trunc"
+    case isNaN = "math.isNaN"
+    case isInf = "math.isInf"
+    case isFinite = "math.isFinite"
+    case bitAnd = "math.bitAnd"
+    case bitOr = "math.bitOr"
+    case bitXor = "math.bitXor"
+    case bitNot = "math.bitNot"
+    case bitShiftLeft = "math.bitShiftLeft"
+    case bitShiftRight = "math.bitShiftRight"
+    case encodeBase64 = "base64.encode"
+    case decodeBase64 = "base64.decode"
     case glob, ip, isIP, version, isPrivate, isLoopback, isLinkLocal, inside, family, json
 
     /// Returns the function with this name. It is nil if there is none. `strings.quote` has the name `quote`.
     static func named(_ name: String) -> Function? { Function(rawValue: name) }
+
+    /// Returns the name of the function that `target.name` is, such as `math.abs`. It is nil if `target` is a value with a function of its own.
+    static func qualified(_ name: String, target: Node) -> String? {
+        guard case .name(let space, _) = target.kind else { return nil }
+        let full = "\(space).\(name)"
+        return full == "strings.quote" ? "quote" : Function(rawValue: full) == nil ? nil : full
+    }
 
     struct Overload: Sendable {
         var isMember: Bool
@@ -82,6 +109,19 @@ enum Function: String, CaseIterable, Sendable {
         for accessor in [Function.getHours, .getMinutes, .getSeconds, .getMilliseconds] {
             all[accessor]?.append(member(.duration, result: .int))
         }
+        let numbers = [Type.int, .uint, .double]
+        for function in [Function.greatest, .least] {
+            all[function] = numbers.map { plain($0, result: $0) } + numbers.map { plain(.list($0), result: $0) }
+        }
+        for function in [Function.abs, .sign] { all[function] = numbers.map { plain($0, result: $0) } }
+        all[.sqrt] = numbers.map { plain($0, result: .double) }
+        for function in [Function.ceil, .floor, .round, .trunc] { all[function] = [plain(.double, result: .double)] }
+        for function in [Function.isNaN, .isInf, .isFinite] { all[function] = [plain(.double, result: .bool)] }
+        for function in [Function.bitAnd, .bitOr, .bitXor] { all[function] = [Type.int, .uint].map { plain($0, $0, result: $0) } }
+        all[.bitNot] = [Type.int, .uint].map { plain($0, result: $0) }
+        for function in [Function.bitShiftLeft, .bitShiftRight] { all[function] = [Type.int, .uint].map { plain($0, .int, result: $0) } }
+        all[.encodeBase64] = [plain(.bytes, result: .string)]
+        all[.decodeBase64] = [plain(.string, result: .bytes)]
         return all
     }()
 }

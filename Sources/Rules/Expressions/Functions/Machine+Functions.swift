@@ -38,6 +38,10 @@ extension Machine {
         case .getFullYear, .getMonth, .getDate, .getDayOfMonth, .getDayOfWeek, .getDayOfYear, .getHours, .getMinutes, .getSeconds,
             .getMilliseconds:
             return .int(try part(function, value: first, code: code))
+        case .greatest, .least: return try extreme(function, first, code)
+        case .abs, .sign, .sqrt, .ceil, .floor, .round, .trunc, .isNaN, .isInf, .isFinite: return try math(function, first, code)
+        case .bitAnd, .bitOr, .bitXor, .bitNot, .bitShiftLeft, .bitShiftRight: return try bits(function, first, code)
+        case .encodeBase64, .decodeBase64: return try base64(function, first, code)
         case .join: return try join(first, code)
         case .contains, .startsWith, .endsWith, .charAt, .indexOf, .lastIndexOf, .lowerAscii, .upperAscii, .replace, .split, .substring,
             .trim, .format, .quote, .reverse:
@@ -84,19 +88,27 @@ extension Machine {
     }
 
     private mutating func matches(_ text: TextValue, _ code: Code) throws(Failure) -> Bool {
-        try spend(text.bytes.count >> 4, code)
-        if let pattern = code.pattern { return pattern.matches(text.bytes) }
-        let pattern = try self.text(try value(code.children[1]), code)
-        if let last = lastPattern, last.text == pattern.bytes { return last.pattern.matches(text.bytes) }
-        // To compile a pattern costs as much as thousands of comparisons.
-        try spend(1000 + pattern.bytes.count, code)
+        let pattern = try pattern(code)
+        try spend(pattern.steps(toRead: text.bytes.count), code)
+        return pattern.matches(text.bytes)
+    }
+
+    /// Returns the pattern of a call of `matches`. It was compiled with the expression, or else it is compiled now.
+    private mutating func pattern(_ code: Code) throws(Failure) -> CompiledPattern {
+        if let pattern = code.pattern { return pattern }
+        let text = try self.text(try value(code.children[1]), code)
+        if let last = lastPattern, last.text == text.bytes { return last.pattern }
+        try spend(CompiledPattern.stepsToCompile + text.bytes.count, code)
+        let compiled: CompiledPattern
         do throws(PatternFault) {
-            let compiled = try CompiledPattern(pattern.bytes)
-            lastPattern = (pattern.bytes, compiled)
-            return compiled.matches(text.bytes)
+            compiled = try CompiledPattern(text.bytes)
         } catch {
+            try spend(CompiledPattern.stepsOfFailure, code)
             throw code.failure(error.isMissing ? .patternLibrary : .pattern)
         }
+        try spend(compiled.instructions, code)
+        lastPattern = (text.bytes, compiled)
+        return compiled
     }
 
     private mutating func part(_ function: Function, value: Value, code: Code) throws(Failure) -> Int64 {

@@ -34,14 +34,32 @@ final class Node {
     }
 
     struct Macro {
-        enum Kind: String { case all, exists, existsOne, map, filter }
+        /// `bind` is `cel.bind(variable, range, transform)`, which gives a value a name.
+        enum Kind: String { case all, exists, existsOne, map, filter, transformMap, bind }
         var kind: Kind
         var range: Node
         var variable: String
+        /// The name of the value of each entry, if `variable` is its key or its index. It is nil for a macro with one variable.
+        var valueVariable: String?
         /// The condition for each element. It is nil for a map of all elements.
         var condition: Node?
-        /// The new element that map makes of each element. It is nil for the other macros.
+        /// What map and transformMap make of each element. It is nil for macros that only ask for a condition.
         var transform: Node?
+    }
+}
+
+extension Node {
+    var children: [Node] {
+        switch kind {
+        case .constant, .name: []
+        case .select(let base, _), .test(let base, _): [base]
+        case .index(let base, let key): [base, key]
+        case .call(_, let target, let arguments): (target.map { [$0] } ?? []) + arguments
+        case .operation(_, let operands): operands
+        case .list(let elements): elements
+        case .map(let entries): entries.flatMap { [$0.key, $0.value] }
+        case .macro(let macro): [macro.range] + [macro.condition, macro.transform].compactMap { $0 }
+        }
     }
 }
 

@@ -297,6 +297,14 @@ struct Parser {
     private func call(_ name: Token, target: Node?, _ arguments: [Node], from start: Int) throws(ExpressionFault) -> Node {
         let range = start..<last
         if name.text == "has", target == nil { return try has(arguments, range: range, place: name.offset) }
+        if let target, case .name("cel", _) = target.kind, name.text == "bind" {
+            return Node(.macro(try bind(arguments, at: name.offset)), range, place: name.offset)
+        }
+        // The extremes take any number of arguments, which are one list then.
+        if let target, case .name("math", _) = target.kind, ["greatest", "least"].contains(name.text), arguments.count > 1 {
+            let list = Node(.list(arguments), arguments[0].range.lowerBound..<last)
+            return Node(.call(name.text, target: target, [list]), range, place: name.offset)
+        }
         if let target, let macro = try macro(name, range: target, arguments: arguments) {
             return Node(.macro(macro), range, place: name.offset)
         }
@@ -319,28 +327,46 @@ struct Parser {
         throw ExpressionFault("has asks for a member: has(a.b)", at: argument.range.lowerBound)
     }
 
+    private func bind(_ arguments: [Node], at place: Int) throws(ExpressionFault) -> Node.Macro {
+        guard arguments.count == 3, case .name(let variable, false) = arguments[0].kind else {
+            throw ExpressionFault("cel.bind takes a variable, its value and an expression: cel.bind(x, a + b, x * x)", at: place)
+        }
+        return Node.Macro(kind: .bind, range: arguments[1], variable: variable, transform: arguments[2])
+    }
+
     /// Returns the macro that is called. It is nil if the name is the name of a function.
     private func macro(_ name: Token, range: Node, arguments: [Node]) throws(ExpressionFault) -> Node.Macro? {
         let kind: Node.Macro.Kind
+        var hasPair = false
         switch (name.text, arguments.count) {
-        case ("all", 2): kind = .all
-        case ("exists", 2): kind = .exists
-        case ("exists_one", 2), ("existsOne", 2): kind = .existsOne
-        case ("map", 2), ("map", 3): kind = .map
+        case ("all", 2...3): (kind, hasPair) = (.all, arguments.count == 3)
+        case ("exists", 2...3): (kind, hasPair) = (.exists, arguments.count == 3)
+        case ("exists_one", 2...3), ("existsOne", 2...3): (kind, hasPair) = (.existsOne, arguments.count == 3)
+        case ("map", 2...3): kind = .map
         case ("filter", 2): kind = .filter
+        case ("transformList", 3...4): (kind, hasPair) = (.map, true)
+        case ("transformMap", 3...4): (kind, hasPair) = (.transformMap, true)
         case ("all", let n), ("exists", let n), ("exists_one", let n), ("existsOne", let n), ("filter", let n), ("map", let n):
             throw ExpressionFault("\(name.text) takes a variable and an expression, was given \(n) arguments", at: name.offset)
+        case ("transformList", let n), ("transformMap", let n):
+            throw ExpressionFault("\(name.text) takes two variables and an expression, was given \(n) arguments", at: name.offset)
         default: return nil
         }
-        guard case .name(let variable, false) = arguments[0].kind else {
-            throw ExpressionFault("\(name.text) begins with a variable: \(name.text)(x, …)", at: arguments[0].range.lowerBound)
+        var names: [String] = []
+        for argument in arguments.prefix(hasPair ? 2 : 1) {
+            guard case .name(let variable, false) = argument.kind, !names.contains(variable) else {
+                let usage = hasPair ? "two variables: \(name.text)(k, v, …)" : "a variable: \(name.text)(x, …)"
+                throw ExpressionFault("\(name.text) begins with \(usage)", at: argument.range.lowerBound)
+            }
+            names.append(variable)
         }
-        var macro = Node.Macro(kind: kind, range: range, variable: variable)
-        if kind == .map {
-            macro.transform = arguments[arguments.count - 1]
-            if arguments.count == 3 { macro.condition = arguments[1] }
+        var macro = Node.Macro(kind: kind, range: range, variable: names[0], valueVariable: hasPair ? names[1] : nil)
+        let rest = arguments.dropFirst(names.count)
+        if kind == .map || kind == .transformMap {
+            macro.transform = rest.last
+            if rest.count == 2 { macro.condition = rest.first }
         } else {
-            macro.condition = arguments[1]
+            macro.condition = rest.first
         }
         return macro
     }

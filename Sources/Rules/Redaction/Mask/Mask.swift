@@ -35,7 +35,7 @@ public struct Mask: Sendable {
         do throws(PatternFault) {
             pattern = try CompiledPattern(Array(text.utf8))
         } catch {
-            let what = error.isMissing ? "cannot be used" : "is not a pattern"
+            let what = error.isMissing || error.isTooLarge ? "cannot be used" : "is not a pattern"
             throw MaskFault(part: .pattern, message: "\(what): \(error.message)")
         }
         pieces = try Mask.pieces(of: replacement, groups: pattern.groups)

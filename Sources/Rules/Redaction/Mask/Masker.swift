@@ -1,12 +1,15 @@
 // `mask`: replaces each match of a pattern in the decoded text of strings. It never changes keys. An empty match changes nothing. Bytes
-// that no match covers stay as they are, including escapes.
+// that no match covers stay as they are, including escapes. If the steps of the event do not suffice to search a string, the whole string is
+// replaced, so that nothing passes that was not looked at.
 
 public import Events
-internal import Expressions
+public import Expressions
 
 public struct Masker: ~Copyable {
     /// The changes to the event that was masked last.
     public private(set) var replacements = Replacements()
+    /// The number of its strings that were replaced whole, because too few steps were left to search them.
+    public private(set) var unsearched = 0
 
     private let mask: Mask
     private let strings = Strings()
@@ -25,34 +28,46 @@ public struct Masker: ~Copyable {
     deinit { spans.deallocate() }
 
     /// Masks the strings in the values of these slots, or in the whole event if there are no slots. Returns true if something changes. Then
-    /// `replacements` holds the changes. The string in the slot `spared` stays as it is. If `spared` is 0, no string is spared.
-    public mutating func mask(_ event: ScannedEvent, in slots: UnsafeBufferPointer<Int>, sparing spared: Int = 0) -> Bool {
+    /// `replacements` holds the changes. The string in the slot `spared` stays as it is. If `spared` is 0, no string is spared. If `steps`
+    /// is nil, the search is not limited.
+    public mutating func mask(
+        _ event: ScannedEvent, in slots: UnsafeBufferPointer<Int>, sparing spared: Int = 0, steps: EventSteps? = nil
+    ) -> Bool {
         replacements.removeAll()
+        unsearched = 0
         let sparedStart = event.slots[spared].isPresent ? Int(event.slots[spared].start) : -1
-        Spans.forEach(event, in: slots) { start, end in look(event.block, start: start, end: end, spared: sparedStart) }
+        Spans.forEach(event, in: slots) { start, end in look(event.block, start: start, end: end, spared: sparedStart, steps) }
         return !replacements.isEmpty
     }
 
-    private mutating func look(_ block: Bytes, start: Int, end: Int, spared: Int) {
+    private mutating func look(_ block: Bytes, start: Int, end: Int, spared: Int, _ steps: EventSteps?) {
         var i = start
         while let span = strings.next(block, i: &i, end: end) {
             if span.start == spared || span.isKey(block) { continue }
+            let isSearched: Bool
             if span.seen.contains(.escape) {
                 JSONEscapes.decode(block, start: span.bodyStart, end: span.bodyEnd, into: &unescaped)
-                replaceMatches(unescaped.text, span)
+                isSearched = replaceMatches(unescaped.text, span, steps)
             } else {
-                replaceMatches(Subject(base: block + span.bodyStart, count: span.bodyEnd - span.bodyStart), span)
+                isSearched = replaceMatches(Subject(base: block + span.bodyStart, count: span.bodyEnd - span.bodyStart), span, steps)
             }
+            if !isSearched { replaceWhole(span) }
         }
     }
 
-    private mutating func replaceMatches(_ text: Subject, _ span: StringSpan) {
+    /// Returns false if too few steps are left to search the whole text.
+    private mutating func replaceMatches(_ text: Subject, _ span: StringSpan, _ steps: EventSteps?) -> Bool {
         let isEscaped = span.seen.contains(.escape)
-        let spans = spans
+        let (spans, pattern) = (spans, mask.pattern)
+        func take(_ count: Int) -> Bool { steps?.take(count) ?? true }
+        guard take(pattern.steps(toMask: text.count)) else { return false }
         var from = 0
-        while from < text.count, mask.pattern.find(text.base, length: text.count, from: from, spans: spans, count: spanCount) {
+        while from < text.count {
+            guard take(pattern.steps(toSearch: text.count - from)) else { return false }
+            guard pattern.find(text.base, length: text.count, from: from, spans: spans, count: spanCount) else { return true }
             let (start, end) = (spans[0], spans[1])
             assert(from <= start && start <= end && end <= text.count, "a match lies outside the text")
+            guard take(pattern.steps(toMatch: end - from)) else { return false }
             from = end
             if start == end {
                 // Skip one character, so that the search makes progress.
@@ -65,6 +80,16 @@ public struct Masker: ~Copyable {
                 isEscaped ? unescaped.place(start) : span.bodyStart + start, isEscaped ? unescaped.place(end) : span.bodyStart + end,
                 textSince: begun)
         }
+        return true
+    }
+
+    /// Replaces the whole string by the new text, in which every group is empty.
+    private mutating func replaceWhole(_ span: StringSpan) {
+        unsearched += 1
+        replacements.removeLast(from: span.bodyStart)
+        let begun = replacements.textEnd
+        for case .bytes(let bytes) in mask.pieces { bytes.withUnsafeBufferPointer { replacements.put($0.baseAddress!, $0.count) } }
+        replacements.append(span.bodyStart, span.bodyEnd, textSince: begun)
     }
 
     /// The most bytes of new text in one event. Without a limit, a pattern could make terabytes from a long line.

@@ -12,6 +12,10 @@ void *switchyard_pattern_compile(const void *pattern, size_t count, char *messag
 /* Returns 1 if the pattern matches somewhere in the text. Several threads may call it at once. */
 int switchyard_pattern_matches(void *pattern, const void *text, size_t count);
 
+/* Returns the number of instructions of the compiled pattern: of its program to read forwards or backwards, whichever is larger. A search
+   takes at most about this many operations for each byte that it reads. */
+int switchyard_pattern_size(void *pattern);
+
 /* Returns the number of capturing groups of the pattern. */
 int switchyard_pattern_groups(void *pattern);
 
