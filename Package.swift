@@ -225,6 +225,10 @@ let package = Package(
         module("DeadLetterStore", in: "Flow", ["StateFiles", "Admission", "ConsentGate", "Database", "Platform"]),
         // The state folder, and what its stores share: encryption, rows with checksums, and the numbers of names.
         module("StateFiles", in: "Flow", ["Admission", "Plans", "Database", "Platform", "CCrypto"]),
+        // The audit trail: its entries, its files, its writer and its verification.
+        module(
+            "Audit", in: "Consent",
+            ["MerkleLog", "Ledger", "ConsentGate", "Encoding", "Platform", "CJansson", "CCrypto"]),
         // The consent records on disk.
         module("Ledger", in: "Consent", ["Admission", "ConsentGate", "Events", "Database", "Platform", "CJansson", "CCrypto"]),
         // The verdict of every route for an event, and the edited copy for each lane.
@@ -238,6 +242,8 @@ let package = Package(
         module(
             "ConsentGate", in: "Consent", ["Admission", "Matching", "Signals", "Plans", "Events", "Platform", "CPlatform"]),
         module("Matching", in: "Rules", ["Plans", "Events"]),
+        // Merkle trees, signed notes and their proofs, after RFC 6962 and C2SP. Pure: bytes in, hashes and verdicts out.
+        module("MerkleLog", in: "Consent", ["Encoding", "CCrypto"]),
         // Parcels and batches, which take only admitted events.
         module("Admission", in: "Consent", ["Events", "Platform"]),
         // The plan: the validated contents of routes.json, which the other modules use.
@@ -322,6 +328,8 @@ let package = Package(
             "SpoolTests",
             ["Spool", "StateFiles", "StoreFixtures", "TestSupport", "Admission", "ConsentGate", "Database", "Platform"]),
         tests("DatabaseTests", ["Database", "TestSupport", "Platform", "CChecksum"]),
+        tests("MerkleLogTests", ["Seeded", "MerkleLog"]),
+        tests("AuditTests", ["Seeded", "Audit", "MerkleLog", "Ledger", "ConsentGate", "TestSupport", "Platform"]),
         tests("LedgerTests", ["Seeded", "Ledger", "TestSupport", "Admission", "ConsentGate", "Database", "Platform"]),
         tests("EventsTests", ["Seeded", "Events"]),
         tests("EncodingTests", ["Encoding"]),

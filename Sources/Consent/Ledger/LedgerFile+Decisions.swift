@@ -49,7 +49,8 @@ extension LedgerFile {
         _ terms: ConsentTerms, of row: SubjectRow, decided: Int64?, origin: String
     ) throws(StorageFault) -> LedgerOutcome {
         let decided = min(decided ?? now, now)
-        let origin = try names.origin(origin, in: database)
+        let name = origin
+        let origin = try names.origin(name, in: database)
         assert(row.number > 0, "an id has no row")
         let number = try names.number(of: terms, in: database)
         let holds = row.terms == nil || decided >= row.decided
@@ -59,6 +60,7 @@ extension LedgerFile {
             SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6 FROM history WHERE subject = ?1
             """
         ).bind(1, row.number).bind(2, number).bind(3, decided).bind(4, now).bind(5, origin).bind(6, holds ? 1 : 0).run()
+        acts.append(.decided(row.id.short, terms, decided: decided, received: now, origin: name, holds: holds))
         guard holds else { return LedgerOutcome(holds: false, changes: []) }
         var held = number
         if let old = row.terms, old != number, row.decided == decided {

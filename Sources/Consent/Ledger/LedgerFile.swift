@@ -24,6 +24,8 @@ public final class LedgerFile: @unchecked Sendable {
         public var vfs: String?
         /// Receives warnings for the operator.
         public var warn: @Sendable (String) -> Void = { _ in }
+        /// Gets what each write did, after its commit and before the write returns. The list is empty if the write changed no record.
+        public var committed: (@Sendable ([LedgerAct], LedgerPosition) -> Void)?
 
         public init(keys: LedgerKeys, short: @escaping @Sendable ([UInt8]) -> ShortHash) {
             self.keys = keys
@@ -49,6 +51,8 @@ public final class LedgerFile: @unchecked Sendable {
     /// The number of ids that were untied so far. It includes writes that were rolled back.
     var unties = 0
     private var isWriting = false
+    /// What the current write has done so far.
+    var acts: [LedgerAct] = []
     /// The fault that keeps the current write from being committed.
     private var broken: StorageFault?
 
@@ -274,6 +278,7 @@ public final class LedgerFile: @unchecked Sendable {
             }
         }
         isWriting = true
+        acts.removeAll()
         assert(broken == nil, "the fault of an earlier write is left")
         now = max(options.clock.wall(), lastReceived)
         defer {
@@ -295,6 +300,7 @@ public final class LedgerFile: @unchecked Sendable {
                 }
             }
             lastReceived = now
+            if let position { options.committed?(acts, position) }
             return result
         } catch {
             // The rolled-back write may have given out row numbers, which other names may get now.
@@ -307,6 +313,11 @@ public final class LedgerFile: @unchecked Sendable {
     public func advance() {
         precondition(isWriting, "time moves forward only during a write")
         now += 1
+    }
+
+    /// How far the file has come. It is nil if the file was opened read-only.
+    public var position: LedgerPosition? {
+        file.map { LedgerPosition(database: $0.proof.database, commits: $0.proof.sequence, written: lastReceived) }
     }
 
     // MARK: - Time
@@ -329,6 +340,7 @@ public final class LedgerFile: @unchecked Sendable {
                     .bind(1, time).run()
             }
             now = time
+            acts.append(.believedClock(time))
         }
     }
 
@@ -343,6 +355,7 @@ public final class LedgerFile: @unchecked Sendable {
                 "DELETE FROM receipt_lines WHERE receipt IN (SELECT number FROM receipts WHERE finished < ?1)",
                 "DELETE FROM receipts WHERE finished < ?1",
             ] { try database.statement(sql).bind(1, time).run() }
+            acts.append(.forgot(before: time))
         }
         try tidy()
     }
