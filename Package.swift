@@ -122,19 +122,25 @@ let package = Package(
         .executableTarget(
             name: "switchyard",
             dependencies: [
-                "ConsentCommands", "InspectCommands", "Startup", "Terminal", "Router", "Replaying", "Listener", "Sending", "Control",
+                "AuditCommands", "ConsentCommands", "InspectCommands", "Startup", "Terminal", "Router", "Replaying", "Listener", "Sending",
+                "Control",
                 "Ingest",
                 "PluginHost", "Delivery", "Queueing", "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles", "Holding", "Workers",
-                "Ledger", "Admission", "Judging", "Plans", "Document", "Expressions", "Platform",
+                "Audit", "MerkleLog", "Ledger", "Admission", "Judging", "Plans", "Document", "Expressions", "Platform",
                 "CPlatform",
             ],
             path: "Sources/Command/switchyard", swiftSettings: settings,
             linkerSettings: findsRuntime),
+        // `switchyard audit`: verifies the audit trail, and proves what is in it.
+        module(
+            "AuditCommands", in: "Command",
+            ["Startup", "Terminal", "Audit", "MerkleLog", "Ledger", "StateFiles", "PluginHost", "Plans", "Platform"]),
         // `switchyard consent`, and the service that carries out its requests in a running router.
         module(
             "ConsentCommands", in: "Command",
             [
-                "Startup", "Terminal", "Control", "Withdrawal", "Ledger", "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles",
+                "Startup", "Terminal", "Control", "Withdrawal", "Audit", "Ledger", "Spool", "HeldEventStore", "DeadLetterStore",
+                "StateFiles",
                 "PluginHost", "ConsentGate", "Admission", "Plans", "Document", "Events", "Platform",
             ]),
         // The commands that show what a configuration, a module or a router does.
@@ -151,14 +157,15 @@ let package = Package(
             "Startup", in: "Command",
             [
                 "Terminal", "Router", "Replaying", "PluginHost", "Delivery", "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles",
-                "Ledger", "Admission", "ConsentGate", "Configuration", "Plans", "Document", "Platform",
+                "Audit", "MerkleLog", "Ledger", "Admission", "ConsentGate", "Configuration", "Plans", "Document", "Platform",
             ]),
         // The command line, messages and exit codes.
         module("Terminal", in: "Command", ["Platform", "CPlatform"]),
         module(
             "Router", in: "Flow",
             [
-                "Statements", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "Delivery", "Queueing", "Ledger", "Spool",
+                "Statements", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "Delivery", "Queueing", "Audit", "Ledger",
+                "Spool",
                 "StateFiles",
                 "Admission", "ConsentGate", "Judging", "Plans", "Events", "Platform",
             ]),
@@ -237,7 +244,9 @@ let package = Package(
             ["Admission", "ConsentGate", "Editing", "Sampling", "Matching", "Plans", "Expressions", "Events", "Platform"]),
         module("Sampling", in: "Rules", ["Matching", "Plans", "Expressions", "Events", "Platform"]),
         // Reads routes.json, and returns a plan or all faults with their places.
-        module("Configuration", in: "Rules", ["ConsentGate", "Plans", "Editing", "FormReading", "Document", "Expressions", "Events"]),
+        module(
+            "Configuration", in: "Rules",
+            ["MerkleLog", "ConsentGate", "Plans", "Editing", "FormReading", "Document", "Expressions", "Events"]),
         // Compares the consent in the event and in the ledger with the consent that a route demands.
         module(
             "ConsentGate", in: "Consent", ["Admission", "Matching", "Signals", "Plans", "Events", "Platform", "CPlatform"]),
@@ -458,7 +467,7 @@ case "checks":
                 "Models", "Seeded", "Events", "Platform", "Dialects", "Configuration", "Plans", "Editing", "Ingest", "Listener", "Queueing",
                 "PluginHost",
                 "Exec", "ExpressionKit", "HTTPKit",
-                "PluginKit", "Redaction", "Signals", "Admission", "COracle",
+                "PluginKit", "Redaction", "Signals", "Admission", "Audit", "MerkleLog", "COracle",
             ]),
         program("fuzz-expressions", in: "Fuzz", ["Seeded", "Expressions", "Events"]),
         .target(name: "Seeds", dependencies: ["Platform"], path: "Tests/Simulation/Seeds", swiftSettings: strict),

@@ -7,7 +7,7 @@ import Platform
 import Testing
 
 /// A folder of its own for a test, which is removed with it.
-final class Folder {
+final class Folder: Sendable {
     let path: String
 
     init() {

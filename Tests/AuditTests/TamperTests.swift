@@ -8,7 +8,8 @@ import Seeded
 import TestSupport
 import Testing
 
-@Suite struct TamperTests {
+@Suite("A trail that was tampered with")
+struct TamperTests {
     private let folder = Folder()
     private let head: [UInt8]
     private let files: TrailFiles
@@ -24,7 +25,7 @@ import Testing
     /// The files whose bytes count.
     private var paths: [String] { folder.files.filter { !$0.hasSuffix("/lock") } }
 
-    /// `make audit-damage` tries every byte of every file.
+    /// `make tamper` tries every byte of every file.
     @Test func `A change of a byte of any file is found`() throws {
         var random = Seeded(state: 11)
         for path in paths {

@@ -6,7 +6,8 @@ import MerkleLog
 import Platform
 import Testing
 
-@Suite struct TrailTests {
+@Suite("The files of an audit trail")
+struct TrailTests {
     @Test(arguments: [1, 2, 255, 256, 257, 1000])
     func `A trail of any size verifies, and its root is that of its entries`(_ size: Int) throws {
         let folder = Folder()

@@ -3,7 +3,8 @@
 import MerkleLog
 import Testing
 
-@Suite struct NoteTests {
+@Suite("A signed note")
+struct NoteTests {
     /// The example of C2SP tlog-cosignature, with the keys of the Go implementation's tests left out: it cannot be verified without them, and
     /// must be read and written unchanged.
     private let cosigned = """

@@ -32,7 +32,8 @@ struct NaiveNodes: TreeNodes {
     func node(height: Int, index: Int) throws(Never) -> Digest { NaiveTree.root(leaves[index << height..<(index + 1) << height]) }
 }
 
-@Suite struct TreeTests {
+@Suite("A Merkle tree")
+struct TreeTests {
     private func bytes(_ hex: String) -> [UInt8] {
         stride(from: 0, to: hex.utf8.count, by: 2).map { at in
             UInt8(String(decoding: Array(hex.utf8)[at..<at + 2], as: UTF8.self), radix: 16)!

@@ -55,6 +55,9 @@ public struct AuditEntry: Sendable {
     /// The position of the ledger after this entry. It is nil if the entry does not change it.
     public var ledger: LedgerPosition?
 
+    /// A text that is kept beside the trail, and that the entry names by its hash. It is nil if there is none.
+    public var kept: [UInt8]?
+
     public init(_ kind: Kind, at time: Int64) {
         self.kind = kind
         at = time

@@ -2,6 +2,7 @@
 // two are independent, so an auditor can be given the second one without being able to sign.
 
 internal import CCrypto
+public import Ledger
 public import MerkleLog
 
 public struct AuditKeys: Sendable {
@@ -54,6 +55,8 @@ public struct AuditKeys: Sendable {
     public func hash(subject short: [UInt8]) -> String {
         hex(AuditKeys.hmac(hashing, Array("subject ".utf8) + short).prefix(16))
     }
+
+    public func hash(subject: ShortHash) -> String { hash(subject: subject.bytes) }
 
     /// Returns a text that differs between keys and tells nothing about them.
     public static func fingerprint(_ secret: [UInt8]) -> String {

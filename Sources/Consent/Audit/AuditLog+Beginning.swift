@@ -66,11 +66,13 @@ extension AuditLog {
         guard known.commits <= ledger.commits else {
             return StorageFault(
                 .damaged,
-                "the ledger is behind the audit trail in \(files.folder): \(grouped(Int(known.commits - ledger.commits))) writes that the trail "
-                    + "knows are missing, the last from \(timestamp(known.written)); \(advice)")
+                "the ledger is behind the audit trail in \(files.folder): the trail knows \(AuditLog.writes(known.commits - ledger.commits)) more, "
+                    + "up to \(timestamp(known.written)); \(advice)")
         }
         return nil
     }
+
+    private static func writes(_ count: Int64) -> String { count == 1 ? "one write" : "\(grouped(Int(count))) writes" }
 
     /// Notes that a person accepts a ledger that is behind the trail, or is another one.
     public func accept(_ ledger: LedgerPosition, user: UInt32) throws(StorageFault) {

@@ -14,6 +14,10 @@ public final class AuditLog: Sendable {
         public var verdictNames: [String] = []
         /// How long verdicts wait for others, so that fewer heads are signed.
         public var gathering = Duration.milliseconds(50)
+        /// The pause before a failed append is tried again.
+        public var pause = Duration.seconds(1)
+        /// How long the sender of verdicts waits while too many wait for the disk. Then its verdicts are given up and noted as lost.
+        public var patience = Duration.seconds(10)
         /// Gets messages for the operator.
         public var say: @Sendable (String) -> Void = { _ in }
         public init() {}
@@ -67,10 +71,6 @@ public final class AuditLog: Sendable {
     /// The most bytes of rows that wait. A full disk or a slow one makes the senders of more wait.
     private static let mostVerdictBytes = 32 << 20
     private static let mostEntries = 20_000
-    /// How long a sender waits then, until its verdicts are given up and noted as lost.
-    private static let patience = Duration.seconds(10)
-    /// The pause before a failed append is tried again.
-    private static let pause = Duration.seconds(1)
 
     /// Opens the trail in the folder, or begins one.
     public init(_ folder: String, keys: AuditKeys, options: Options) throws(StorageFault) {
@@ -96,7 +96,7 @@ public final class AuditLog: Sendable {
     public func note(_ entry: AuditEntry) { note([entry]) }
 
     public func note(_ entries: [AuditEntry]) {
-        let deadline = options.clock.now() + AuditLog.patience
+        let deadline = options.clock.now() + options.patience
         state.waitUntilReady { state -> Readiness<Void> in
             // A burst of decisions, such as an import, waits for the disk. On a disk that fails, they go on: a refusal must not wait for it.
             if state.entries.count >= AuditLog.mostEntries, state.fault == nil, !state.hasEnded, options.clock.now() < deadline {
@@ -118,12 +118,16 @@ public final class AuditLog: Sendable {
         state.withLock { $0.ledger = position }
     }
 
-    /// From now on, entries name this plan.
-    public func adopt(plan hash: String?) { state.withLock { $0.plan = hash } }
+    /// From now on, entries name this plan, whose text is kept.
+    public func adopt(plan text: [UInt8], hash: String) throws(StorageFault) {
+        let kept = try AuditLog.keep(text, files, syncs: options.syncs)
+        precondition(kept == hash, "a plan has the hash of another text")
+        state.withLock { $0.plan = hash }
+    }
 
     /// Notes the verdicts of a block. Waits while too many others wait for the disk.
     public func note(_ block: VerdictBlock) {
-        let deadline = options.clock.now() + AuditLog.patience
+        let deadline = options.clock.now() + options.patience
         state.waitUntilReady { state -> Readiness<Void> in
             if state.verdictBytes + block.rows.count > AuditLog.mostVerdictBytes, state.verdictBytes > 0 {
                 if !state.isEnding, options.clock.now() < deadline { return .notBefore(deadline) }
@@ -206,7 +210,7 @@ public final class AuditLog: Sendable {
             if state.isIdle { return state.isEnding ? .ready(nil) : .notBefore(nil) }
             let now = options.clock.now()
             if !state.isEnding {
-                if state.fault != nil, now < last + AuditLog.pause { return .notBefore(last + AuditLog.pause) }
+                if state.fault != nil, now < last + options.pause { return .notBefore(last + options.pause) }
                 // Verdicts alone are gathered for a moment.
                 let isUrgent = !state.entries.isEmpty || state.urgent > state.written
                 if !isUrgent, now < last + options.gathering { return .notBefore(last + options.gathering) }
@@ -240,6 +244,7 @@ public final class AuditLog: Sendable {
                 try AuditLog.keep(text, files, syncs: syncs)
             }
             var bytes: [[UInt8]] = []
+            for text in group.entries.compactMap(\.kept) { _ = try keep(text) }
             for entry in group.entries { bytes.append(try entry.bytes(plan: group.plan, ledger: entry.ledger ?? group.ledger, keep: keep)) }
             for block in group.verdicts {
                 let place =
@@ -262,11 +267,12 @@ public final class AuditLog: Sendable {
         return hash
     }
 
-    /// Keeps the text of a plan, notes that the plan was loaded, and names it in later entries.
-    public func note(plan text: [UInt8], file: String) throws(StorageFault) {
-        let hash = try AuditLog.keep(text, files, syncs: options.syncs)
-        adopt(plan: hash)
-        note(.plan(hash, file: file, at: now))
+    /// Notes that a plan was loaded, and names it in later entries. Its text is kept under its hash.
+    public func note(plan text: [UInt8], hash: String, file: String) {
+        var entry = AuditEntry.plan(hash, file: file, at: now)
+        entry.kept = text
+        state.withLock { $0.plan = hash }
+        note(entry)
     }
 
     private func settle(_ group: Group) {

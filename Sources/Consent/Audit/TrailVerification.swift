@@ -168,7 +168,7 @@ public struct TrailVerification {
             return
         }
         if let ledger = reading.ledger { findings.ledger = ledger }
-        if let hash = reading.text("text_sha256") { try verify(text: hash, of: number) }
+        for hash in [reading.text("text_sha256"), reading.text("plan")].compactMap(\.self) { try verify(text: hash, of: number) }
         if reading.kind == .verdicts, reading.number("rows") != 0 { try verify(reading.verdicts, of: number) }
         if reading.kind == .pruned {
             kept = max(kept, reading.number("entries") ?? 0)

@@ -41,6 +41,8 @@ public final class LedgerFile: @unchecked Sendable {
     /// It is nil if the file was opened read-only, because another process may use it. Then nothing is written.
     private let file: ProvenFile?
     private let rows: RowGuard
+    /// The proof that a file had when it was opened read-only.
+    private var seenProof: Proof?
     var names = LedgerNames()
     /// The latest time that was ever written.
     private var lastReceived: Int64 = 0
@@ -84,6 +86,7 @@ public final class LedgerFile: @unchecked Sendable {
         self.options = options
         file = nil
         levels = options.levels
+        var seen: Proof?
         let database: Database? = try LedgerFile.advised { () throws(StorageFault) in
             switch try FileSight.look(at: path, as: LedgerSchema.format, vfs: options.vfs).state {
             case .absent:
@@ -93,11 +96,14 @@ public final class LedgerFile: @unchecked Sendable {
             case .old(let database, _):
                 database.closeKeepingLog()
                 throw StorageFault(.failed, "\(path): has an older format; the next router or command that writes to it upgrades it")
-            case .whole(let database, _): return database
+            case .whole(let database, let proof):
+                seen = proof
+                return database
             }
         }
         guard let database else { return nil }
         self.database = database
+        seenProof = seen
         do throws(StorageFault) {
             rows = try LedgerFile.advised { () throws(StorageFault) in
                 try database.run("PRAGMA query_only = ON")
@@ -315,9 +321,9 @@ public final class LedgerFile: @unchecked Sendable {
         now += 1
     }
 
-    /// How far the file has come. It is nil if the file was opened read-only.
+    /// How far the file has come, or had come when it was opened read-only.
     public var position: LedgerPosition? {
-        file.map { LedgerPosition(database: $0.proof.database, commits: $0.proof.sequence, written: lastReceived) }
+        (file?.proof ?? seenProof).map { LedgerPosition(database: $0.database, commits: $0.sequence, written: lastReceived) }
     }
 
     // MARK: - Time

@@ -1,6 +1,7 @@
 // The health of the router. It is healthy if all threads make progress and no lane has stopped. It is ready if it can also take events
 // now.
 
+internal import Audit
 internal import Delivery
 internal import Generations
 internal import Platform
@@ -31,6 +32,7 @@ extension Router {
         if ending.hasBegun { health.troubles.append("the router is ending") }
         let full = generations.current.destinations.filter { $0.lane.isFull }.map { "lane \($0.lane.name) is full" }
         health.troubles += full
+        if let fault = options.audit?.fault { health.troubles.append("the audit trail cannot be written: \(fault)") }
         return health
     }
 }

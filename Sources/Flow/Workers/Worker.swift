@@ -105,6 +105,7 @@ public struct Worker: ~Copyable {
         heard = ConsentCounts()
         removeParcels()
         judge.forgetHeld()
+        judge.forgetVerdicts()
         consentIntake?.trustedTies = false
         judge.beginBlockAgain()
     }
@@ -240,6 +241,7 @@ public struct Worker: ~Copyable {
         sightings.removeAll(keepingCapacity: true)
         portions.removeAll(keepingCapacity: true)
         judge.forgetHeld()
+        judge.forgetVerdicts()
         consentIntake = nil
         (position, judgedBefore) = (0, 0)
         repeated.removeAll(keepingCapacity: true)
