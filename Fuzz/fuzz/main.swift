@@ -1,6 +1,6 @@
 // Feeds random input to code that reads input from anyone: lines of events, also as adapters read them, descriptions and files of modules,
 // frames of a module's process, answers of a program and of a server, request bodies of client libraries, whole requests with their codings, and consent
-// strings. It also feeds events with finds to `scrub` and `mask`, and random events to random transforms.
+// strings, and the files of an audit trail. It also feeds events with finds to `scrub` and `mask`, and random events to random transforms.
 // usage: fuzz [--target TARGET] [--seconds N] [--seed S] [--plant]; with an unknown target it lists the targets.
 // Prints one line of sums. Exits with 1 if a difference is not explained, or if no input was valid. `--plant` falsifies our verdict in a
 // rare case, which the fuzzer must then find. This proves that the fuzzer works.
@@ -15,7 +15,7 @@ var arguments = CommandLine.arguments.dropFirst()
 func usage() -> Never {
     fputs(
         "usage: fuzz [--target scanner|event-reader|descriptor|library|frames|answers|replies|native|segment|otlp-protobuf|otlp-json|service|"
-            + "scrub|mask|transforms|tcf|gpp] "
+            + "scrub|mask|transforms|tcf|gpp|trail|every-byte] "
             + "[--seconds N] [--seed S] [--plant]\n", stderr)
     exit(64)
 }
@@ -59,6 +59,8 @@ var fuzzer: any Fuzzer =
     case "otlp-json": DialectFuzzer.json(seed: seed, plants: plants)
     case "tcf": TCFFuzzer(seed: seed, plants: plants)
     case "gpp": GPPFuzzer(seed: seed, plants: plants)
+    case "trail": try TrailFuzzer(seed: seed, plants: plants)
+    case "every-byte": try EveryByte(seed: seed, plants: plants)
     case "service": ServiceFuzzer(seed: seed, plants: plants)
     default: usage()
     }
@@ -80,7 +82,7 @@ repeat {
             if unexplained <= 10 { fputs("fuzz: \(why): \(String(reflecting: String(decoding: input, as: UTF8.self)))\n", stderr) }
         }
     }
-} while now() < deadline
+} while now() < deadline && !fuzzer.isDone
 
 let reasons = explained.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
 print(
