@@ -54,6 +54,21 @@ struct TrailTests {
         #expect(try reader.entry(10) == someEntries(1, from: 10)[0])
     }
 
+    @Test func `A trail whose last entries or hashes do not fit its head is not opened`() throws {
+        let folder = Folder()
+        let files = TrailFiles(folder.path)
+        _ = try makeTrail(folder).append(someEntries(300))
+        for path in [files.tail(1), files.tile(0, 0), files.checkpoint] {
+            let bytes = read(path)
+            var changed = bytes
+            changed[bytes.count / 2] ^= 1
+            write(path, changed)
+            #expect(throws: StorageFault.self) { try makeTrail(folder) }
+            write(path, bytes)
+        }
+        #expect(try makeTrail(folder).size == 300)
+    }
+
     /// A kill may come after the head was written and before a full bundle is in its place.
     @Test func `A full bundle that is not in its place yet is put there by the next opening`() throws {
         let folder = Folder()
