@@ -20,7 +20,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance agree bench fuzz crash damage swaps simulate mutants check contract tsan asan reference schema metrics clients redaction install deb clean
+.PHONY: help run test conformance agree bench fuzz crash damage swaps tamper simulate mutants check contract tsan asan reference schema metrics clients redaction install deb clean
 
 say := echo switchyard:
 toolchain := . Scripts/toolchain.sh
@@ -56,6 +56,10 @@ bench: ## Measure it, or the program that SWITCHYARD names, and compare it with 
 fuzz: ## Feed it random input for SECONDS=60, after each target has found its planted bug
 	@Scripts/packages.sh build test
 	@$(toolchain); Scripts/fuzz.sh $(SECONDS)
+
+tamper: ## Change every byte of an audit trail of 1,000 entries, one at a time: each change is found
+	@Scripts/packages.sh build test
+	@$(toolchain); Scripts/tamper.sh
 
 crash: ## Kill it at random moments KILLS=1000 times, and check that no acknowledged event is lost
 	@Scripts/packages.sh build test

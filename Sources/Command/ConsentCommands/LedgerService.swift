@@ -1,6 +1,7 @@
 // Answers requests to a ledger, both for the command and for a router at its control socket. A change takes effect before the answer is
 // sent. No answer and no message repeats the id of a request, except in the events that `subject` returns.
 
+public import Audit
 internal import ConsentGate
 public import Control
 internal import Document
@@ -41,6 +42,8 @@ public struct LedgerService: Sendable {
     private let ledger: ConsentLedger
     private let imports: ConsentImports
     private let folder: String
+    /// The audit trail. It is nil if none is kept.
+    private let audit: AuditLog?
 
     /// How to configure a ledger if none is kept.
     public static let advice = #"""
@@ -52,8 +55,9 @@ public struct LedgerService: Sendable {
     private static let page = 5000
 
     /// `folder` is the state folder of the ledger.
-    public init(_ ledger: ConsentLedger, folder: String) {
+    public init(_ ledger: ConsentLedger, folder: String, audit: AuditLog? = nil) {
         self.ledger = ledger
+        self.audit = audit
         self.folder = folder
         imports = ConsentImports(ledger)
     }
@@ -67,11 +71,40 @@ public struct LedgerService: Sendable {
             }
             let names = ConsentNames(plan)
             if action == .import {
-                return try imports.take(request.body, request: try LedgerRequest(action, form: Array(request.query.utf8)), names: names)
+                let asked = try LedgerRequest(action, form: Array(request.query.utf8))
+                return try audited(try imports.take(request.body, request: asked, names: names))
             }
-            return try answer(try LedgerRequest(action, form: request.body), names: names, plan: plan)
+            let asked = try LedgerRequest(action, form: request.body)
+            try noteAccess(asked)
+            return try audited(try answer(asked, names: names, plan: plan))
         } catch {
             return .fault(error.status, error.message)
+        }
+    }
+
+    /// Notes that a person looks at records. It is on disk before they are shown.
+    private func noteAccess(_ request: LedgerRequest) throws(ConsentRefusal) {
+        // The first part of an answer stands for all of them.
+        guard let audit, [.get, .subject, .export].contains(request.action), request.values["after"] == nil else { return }
+        let subject = try request.ids.first.map { (id) throws(ConsentRefusal) in
+            try ledger.use { (file) throws(StorageFault) in (file.short(of: LedgerID(id)), []) }
+        }
+        audit.note(.access("consent \(request.action.rawValue)", subject: subject, at: audit.now, keys: audit.keys))
+        do throws(StorageFault) {
+            try audit.flush()
+        } catch {
+            throw ConsentRefusal(503, "the access cannot be recorded in the audit trail: \(error)")
+        }
+    }
+
+    /// Returns the response when everything that it tells is in the audit trail.
+    private func audited(_ response: Response) throws(ConsentRefusal) -> Response {
+        do throws(StorageFault) {
+            try audit?.flush()
+            return response
+        } catch {
+            throw ConsentRefusal(
+                503, "what was asked for is done, but the audit trail cannot be written, and tries again: \(error)")
         }
     }
 

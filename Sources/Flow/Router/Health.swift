@@ -1,6 +1,7 @@
 // The health of the router. It is healthy if all threads make progress and no lane has stopped. It is ready if it can also take events
 // now, and knows who consented.
 
+internal import Audit
 internal import Delivery
 internal import Generations
 internal import Ledger
@@ -33,6 +34,7 @@ extension Router {
         let full = generations.current.destinations.filter { $0.lane.isFull }.map { "lane \($0.lane.name) is full" }
         health.troubles += full
         if options.registry?.damage != nil { health.troubles.append("the ledger of consent is damaged or was removed") }
+        if let fault = options.audit?.fault { health.troubles.append("the audit trail cannot be written: \(fault)") }
         return health
     }
 }

@@ -2,6 +2,7 @@
 // sources other than standard input, the end of standard input does not end the run.
 
 internal import Admission
+internal import Audit
 internal import Delivery
 internal import Generations
 internal import Holding
@@ -34,6 +35,8 @@ extension Router {
         heldStore?.close()
         lanes.retention.end()
         deadLetters.end()
+        // What is not in the trail is not acknowledged. The run ends in any case.
+        try? options.audit?.flush()
         receipts.close(by: options.clock.now() + .seconds(1), options.clock)
         for log in logs { log.sumUp() }
         let account = account(logs)
@@ -43,8 +46,9 @@ extension Router {
 
     private func watchLedger() {
         guard let registry = options.registry else { return }
-        registry.watch { [reporter = consent.reporter, loss] news in
+        registry.watch { [reporter = consent.reporter, loss, audit = options.audit] news in
             reporter.tell(news)
+            if case .damaged(let fault) = news, let audit { audit.note(.damage(fault.description, at: audit.now)) }
             if case .damaged(let fault) = news, fault.kind == .removed { loss.report(fault) }
         }
         registry.note(time: options.clock.wall())

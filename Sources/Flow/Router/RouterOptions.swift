@@ -1,6 +1,7 @@
 // The settings of a run that do not come from its plan.
 
 public import Admission
+public import Audit
 public import Holding
 public import Ingest
 public import Ledger
@@ -30,6 +31,8 @@ public struct RouterOptions: Sendable {
     public var levels = RunNames()
     /// The decisions on record, under that key. It is nil if there is no ledger.
     public var registry: Registry?
+    /// The audit trail. It is nil if none is kept.
+    public var audit: AuditLog?
     /// The place where held events are stored. It is nil if no event can be held; then events that would be held are denied.
     public var held: HeldPlace?
     /// Searches the files of the state folder that belong to no lane. It is nil if the router has no state folder.

@@ -1,5 +1,6 @@
 // `switchyard dead-letters` and `switchyard replay`: list the events that were given up, and send them again.
 
+internal import Audit
 internal import DeadLetterStore
 internal import Document
 internal import Expressions
@@ -37,6 +38,7 @@ let deadLettersCommand = Command(
             try Console.show(summary(try file.counts(choice)))
             return ExitCode.delivered
         }
+        try noteAccess(arguments)
         var last: Int64 = 0
         while true {
             let page = try file.letters(choice, after: last)
@@ -118,6 +120,17 @@ private func replay(_ arguments: Arguments) throws -> Int32 {
     }
     Signals.settle()
     file.close()
+    if !options.isDryRun {
+        try AuditLog.add(plan, in: folder, say: say) { log in
+            accounts.map { account in
+                let counts = [
+                    ("letters", account.letters), ("delivered", account.delivered), ("denied", account.denied),
+                    ("filtered", account.filtered), ("failed", account.failed), ("left", account.left),
+                ]
+                return .replay(account.provider, counts: counts, at: log.now)
+            }
+        }
+    }
     if let fault = options.ledger?.fault { say(fault.description) }
     try Console.show(arguments.has("--json") ? json(accounts) : text(accounts, options.isDryRun))
     let isWhole = file.loss == nil && accounts.allSatisfy { $0.failed == 0 && $0.left == 0 }
@@ -133,6 +146,23 @@ private final class ReplayLock {
         guard number >= 0 else { throw StateFailure("\(printable(folder))/replay.lock: \(SystemFault())") }
         descriptor = Descriptor(owning: number)
         guard flock(number, LOCK_EX | LOCK_NB) == 0 else { throw StateFailure("\(printable(folder)): another replay is running") }
+    }
+}
+
+// MARK: - The audit trail
+
+/// Notes that a person looks at dead letters, if the state folder has an audit trail. Without its configuration nobody may look.
+private func noteAccess(_ arguments: Arguments) throws {
+    let folder = Loading.stateFolder(arguments["--state"])
+    guard access(folder + "/" + TrailFiles.name, F_OK) == 0 else { return }
+    let plan = try Loading.plan(arguments["--config"] ?? Loading.defaultFile, ModuleFolders.standard())
+    guard plan.audit != nil else {
+        throw ConfigurationFailure(lines: [
+            "\(printable(folder)): has an audit trail, in which the access is recorded; name the configuration of the router with --config"
+        ])
+    }
+    try AuditLog.add(plan, in: folder, say: Console.say) { log in
+        [.access("dead letters", at: log.now, keys: log.keys, user: getuid())]
     }
 }
 

@@ -1,6 +1,7 @@
 // Reads the configuration again and gives it to the running router. The whole new file is checked first, including its modules. If it is
 // wrong, nothing changes. Only one reload runs at a time.
 
+internal import Audit
 internal import Delivery
 internal import Plans
 internal import Platform
@@ -20,13 +21,15 @@ final class Reloader: Sendable {
     private let folders: ModuleFolders
     private let router: Router
     private let storage: Storage
+    private let audit: AuditLog?
     private let masks: Masks
     private let say: @Sendable (String) -> Void
     /// True while a reload runs.
     private let isBusy = Monitor(false)
 
     init(
-        _ file: String, http: ListenAddress?, folders: ModuleFolders, router: Router, storage: Storage, masks: Masks,
+        _ file: String, http: ListenAddress?, folders: ModuleFolders, router: Router, storage: Storage, audit: AuditLog?,
+        masks: Masks,
         say: @escaping @Sendable (String) -> Void
     ) {
         self.file = file
@@ -34,6 +37,7 @@ final class Reloader: Sendable {
         self.folders = folders
         self.router = router
         self.storage = storage
+        self.audit = audit
         self.masks = masks
         self.say = say
     }
@@ -76,6 +80,7 @@ final class Reloader: Sendable {
                     try storage.open(for: plan.providers[index], into: &made[index]!)
                 }
                 try router.adopt(plan, changes, outlets: made)
+                if let text = plan.text { audit?.note(plan: text.bytes, hash: text.hash, file: file) }
             } catch {
                 for (index, outlet) in made.sorted(by: { $0.key < $1.key }) { router.discard(outlet, of: plan.providers[index].name) }
                 throw error
