@@ -167,7 +167,9 @@ public final class LedgerFile: @unchecked Sendable {
         acts.removeAll()
         assert(broken == nil, "the fault of an earlier write is left")
         pending = []
-        now = max(options.clock.wall(), lastReceived)
+        let wall = options.clock.wall()
+        // While the clock is behind, each write still has a time of its own: what was written after a time can be told.
+        now = wall < lastReceived ? lastReceived + 1 : wall
         defer {
             isWriting = false
             broken = nil
