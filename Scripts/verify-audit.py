@@ -162,6 +162,26 @@ def entries(data, most):
     return found, at
 
 
+def check_named(entry, number, place, texts, faults, missing):
+    """Checks the texts and the verdicts that an entry names."""
+    for name in {entry[member] for member in ("text_sha256", "plan") if member in entry} - texts:
+        if len(name) != 64 or set(name) - set("0123456789abcdef"):
+            raise ValueError("a name of a text is not valid")
+        texts.add(name)
+        text = read(place("texts", name))
+        if os.path.isdir(place("texts")) and (text is None or hashlib.sha256(text).hexdigest() != name):
+            faults.append("the text of entry %d is missing or was changed" % number)
+    if entry.get("rows") and os.path.isdir(place("verdicts")):
+        file, count, at, width = entry["file"], entry["rows"], entry["offset"], entry["width"]
+        if not file.isdecimal() or count < 0 or at < 0 or width < 16:
+            raise ValueError("the place of its verdicts is not valid")
+        rows = (read(place("verdicts", file)) or b"")[at : at + count * width]
+        if len(rows) < count * width:
+            missing.append((number, "the verdicts of entry %d are missing" % number))
+        elif tree(leaf(rows[at : at + width]) for at in range(0, len(rows), width)) != unbase(entry["root"]):
+            faults.append("the verdicts of entry %d were changed" % number)
+
+
 def verify(folder, key, kept):
     faults, missing, hashes, texts, pruned = [], [], [], set(), 0
     place = lambda *names: os.path.join(folder, *names)
@@ -177,6 +197,9 @@ def verify(folder, key, kept):
         if tile and len(tile) != 256:
             faults.append("%s: has not 256 hashes" % path(0, bundle))
             tile = None
+        tail = lambda bundle: os.path.isfile(place("tail-%d" % bundle))
+        if count == 256 and tile is None and not tail(bundle):
+            faults.append("%s: is missing" % path(0, bundle))
         if data is None:
             missing.append((256 * bundle, "entries %d to %d are missing" % (256 * bundle, 256 * bundle + count - 1)))
             hashes += tile or []
@@ -193,27 +216,23 @@ def verify(folder, key, kept):
             hashes.append(hash)
             try:
                 entry = json.loads(entry)
-            except ValueError:
+                if not isinstance(entry, dict):
+                    continue
+            except (ValueError, RecursionError):
                 continue
-            if entry.get("kind") == "pruned":
-                pruned = max(pruned, entry.get("entries", 0))
-            for name in {entry[member] for member in ("text_sha256", "plan") if member in entry} - texts:
-                texts.add(name)
-                text = read(place("texts", name))
-                if os.path.isdir(place("texts")) and (text is None or hashlib.sha256(text).hexdigest() != name):
-                    faults.append("the text of entry %d is missing or was changed" % number)
-            if entry.get("rows") and os.path.isdir(place("verdicts")):
-                rows, at, width = read(place("verdicts", entry["file"])), entry["offset"], entry["width"]
-                rows = rows and rows[at : at + entry["rows"] * width]
-                if not rows or len(rows) < entry["rows"] * width:
-                    missing.append((number, "the verdicts of entry %d are missing" % number))
-                elif tree(leaf(rows[at : at + width]) for at in range(0, len(rows), width)) != unbase(entry["root"]):
-                    faults.append("the verdicts of entry %d were changed" % number)
+            try:
+                if entry.get("kind") == "pruned":
+                    pruned = max(pruned, entry.get("entries", 0))
+                check_named(entry, number, place, texts, faults, missing)
+            except (ValueError, KeyError, TypeError) as fault:
+                faults.append("entry %d has a form that is not known: %s" % (number, fault))
     faults += [fault for number, fault in missing if number >= pruned]
     level = 1
     while size >> 8 * (level + 1):
         for index in range(size >> 8 * (level + 1)):
             tile = read(place(path(level, index)))
+            if tile is None and not tail((index + 1 << 8 * level) - 1):
+                faults.append("%s: is missing" % path(level, index))
             for at in range(256) if tile is not None else []:
                 below = read(place(path(level - 1, 256 * index + at)))
                 if below and tree(below[i : i + 32] for i in range(0, len(below), 32)) != tile[32 * at : 32 * at + 32]:
@@ -303,4 +322,5 @@ def main(words):
     sys.exit(1 if faults else 0)
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,6 +1,7 @@
 // Verifies a whole trail: its signed head, every entry, every tile, and everything that entries name by a hash. It finds each change, each
 // missing or swapped entry and each cut; a loss at the end it finds by a head that was kept elsewhere.
 
+internal import Glibc
 public import Ledger
 public import MerkleLog
 public import Platform
@@ -118,9 +119,7 @@ public struct TrailVerification {
             findings.notes.append(
                 "\(files.tail(bundle)): has \(bytes.count - end) bytes that no signed head counts, of an append that was cut off")
         }
-        if isFull, tile == nil {
-            findings.notes.append("\(files.tile(0, bundle)): is not there; it is made from the entries at the next start")
-        }
+        if isFull, tile == nil { missing(files.tile(0, bundle), of: bundle) }
         for (index, place) in places.enumerated() {
             let entry = Array(bytes[place])
             let hash = Digest.leaf(entry)
@@ -136,7 +135,7 @@ public struct TrailVerification {
     private mutating func verify(_ level: Int, _ index: Int) throws(StorageFault) {
         let path = files.tile(level, index)
         guard let tile = try verified({ [reader] () throws(StorageFault) in try reader.readTile(level, index) }) ?? nil else {
-            findings.notes.append("\(path): is not there; it is made at the next start")
+            missing(path, of: (index + 1) << (Tiles.height * level) - 1)
             return
         }
         findings.bytes += Tiles.width * Digest.size
@@ -146,6 +145,16 @@ public struct TrailVerification {
                 continue
             }
             if Frontier.root(of: below) != hash { findings.add("\(path): hash \(at) does not fit \(files.tile(level - 1, child))") }
+        }
+    }
+
+    /// Reports a missing tile. `bundle` is the last one that the tile covers: it gets its final name after all tiles that it fills, so only
+    /// before that a tile may be missing.
+    private mutating func missing(_ tile: String, of bundle: Int) {
+        if access(files.tail(bundle), F_OK) == 0 {
+            findings.notes.append("\(tile): is not there yet; it is made at the next start")
+        } else {
+            findings.add("\(tile): is missing")
         }
     }
 
