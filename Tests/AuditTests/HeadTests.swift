@@ -73,6 +73,19 @@ struct HeadTests {
         #expect(try verified(folder, kept: cosigned.bytes).isWhole)
     }
 
+    @Test func `A witness that says an impossible size is asked no further`() throws {
+        for size in ["-1", "6", "99999999999999999999"] {
+            let folder = Folder()
+            _ = try makeTrail(folder).append(someEntries(5))
+            let said = Monitor<[String]>([])
+            var settings = HeadPublisher.Settings()
+            settings.witnesses = [witnessKey]
+            settings.command = ["/bin/sh", "-c", "cat > /dev/null; echo \(size)"]
+            publisher(folder, settings, said).publish()
+            #expect(said.withLock { $0.count } == 1, "\(size)")
+        }
+    }
+
     @Test func `A signature that is not the witness's is not taken, and the failure is reported once`() throws {
         let folder = Folder()
         let trail = try makeTrail(folder)

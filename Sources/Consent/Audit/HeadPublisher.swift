@@ -115,7 +115,7 @@ public final class HeadPublisher: Sendable {
         }
         var answer = try ask(reader, old: old)
         // A witness that knows another head says its size. Then the proof begins there.
-        if let size = Int(answer.trimmed), size != old, size <= reader.head.size { answer = try ask(reader, old: size) }
+        if let size = Int(answer.trimmed), size >= 0, size != old, size <= reader.head.size { answer = try ask(reader, old: size) }
         var note = reader.note
         for line in answer.split(separator: "\n") {
             guard let signature = NoteSignature(line: line) else { continue }
