@@ -290,11 +290,34 @@ struct LogTests {
         #expect(found.last?.text("subject") == testKeys.hash(subject: ShortHash(high: 1, low: 2)))
     }
 
+    @Test func `A write of the ledger is in the trail as a whole or not at all, and no entry before it knows its position`() throws {
+        let folder = Folder()
+        let log = try makeLog(folder)
+        func acts(_ count: Int) -> [LedgerAct] {
+            (0..<count).map { .untied(ShortHash(high: 7, low: UInt64($0))) }
+        }
+        log.note(acts(1500), LedgerPosition(database: 1, commits: 1, written: 10))
+        log.note(acts(3000), LedgerPosition(database: 1, commits: 2, written: 20))
+        // Each bundle that becomes full is renamed, so a folder in the place of the last tail makes the second write fail.
+        let tail = TrailFiles(folder.path).tail(4500 / 256)
+        #expect(mkdir(tail, 0o700) == 0)
+        log.start()
+        #expect(throws: StorageFault.self) { try log.flush() }
+        let found = try entries(folder)
+        #expect(found.count == 1500)
+        #expect(found.allSatisfy { ($0.ledger?.commits ?? 1) == 1 })
+        rmdir(tail)
+        #expect(log.close() == nil)
+        #expect(try entries(folder).count == 4500)
+        #expect(try entries(folder).last?.ledger?.commits == 2)
+        #expect(try verified(folder).isWhole)
+    }
+
     @Test func `Keys that are others than at the last start are noted`() throws {
         let folder = Folder()
         for print in ["1", "1", "2"] {
             let log = try makeLog(folder)
-            try log.begin(AuditLog.Beginning(program: "test", keys: [("ledger", "ids", print)]), ledger: nil) { _ in [] }
+            try log.begin(AuditLog.Beginning(program: "test", keys: [("ledger", "i/d\u{1}s\u{e9}", print)]), ledger: nil) { _ in [] }
             log.start()
             #expect(log.close() == nil)
         }

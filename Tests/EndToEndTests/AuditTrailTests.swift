@@ -77,6 +77,36 @@ struct AuditTrailTests {
         #expect(try audit(router, "verify").code == 0)
     }
 
+    @Test("has what people do to queues before it is done, who looks at receipts, damaged copies, and other keys")
+    func people() throws {
+        let down = #""out": { "plugin": "http", "url": "http://127.0.0.1:9", "delivery": { "queue": { "disk": "10MB" } } }"#
+        let text = routes().replacingOccurrences(of: #""out": { "plugin": "file", "path": "out.jsonl" }"#, with: down)
+        let router = try TestRouter(routes: text)
+        #expect(try router.run(["consent", "set", "ann-of-the-test", "--level", "all"]).code == 0)
+        #expect(try router.run(["run", "--drain", "0s"], input: events).code == 0)
+        #expect(try router.run(["spool", "move", "out", "later"]).code == 0)
+        let destroyed = try router.run(["spool", "destroy", "later", "--yes"])
+        #expect(destroyed.code == 0 && destroyed.text.hasSuffix(" events for later were destroyed\n"))
+        #expect(try router.run(["consent", "receipts", "ann-of-the-test"]).code == 0)
+        try router.write("damaged", to: "state/spool-out.sqlite.damaged-1")
+        try router.write(
+            text.replacingOccurrences(
+                of: "a literal audit secret of enough bytes\"",
+                with: "a literal audit secret of enough bytes\", \"more\": \"another secret of enough bytes\""), to: "routes.json")
+        #expect(try router.run(["run", "--drain", "0s"]).code == 0)
+        let found = try entries(router)
+        #expect(
+            found.map { $0["kind"] as! String } == [
+                "decision", "start", "plan", "verdicts", "moved", "destroyed", "access", "start", "keys", "plan",
+            ])
+        #expect(found[4]["to"] as? String == "later" && destroyed.text.hasPrefix("\(found[5]["events"] as? Int ?? 0) "))
+        #expect(found[5]["place"] as? String == "spool later" && found[5]["uid"] as? Int == Int(getuid()))
+        #expect(found[6]["what"] as? String == "consent receipts" && (found[6]["subject"] as? String)?.count == 32)
+        #expect(found[7]["set_aside"] as? [String] == ["spool-out.sqlite.damaged-1"])
+        #expect((found[8]["keys"] as? NSDictionary)?["keys.more"] != nil)
+        #expect(try audit(router, "verify").code == 0)
+    }
+
     @Test("proves the verdicts of an event, and the history of a person, to a verifier that has only the public key")
     func proofs() throws {
         let router = try TestRouter(routes: routes(verdicts: "all"))

@@ -20,8 +20,13 @@ extension AuditLog.Beginning {
         func key(_ use: String, _ index: Int?) -> (String, String, String)? {
             index.map { (use, plan.keys[$0].name, AuditKeys.fingerprint(plan.keys[$0].secret.bytes)) }
         }
-        let keys = [key("audit", plan.audit?.key), key("ledger", plan.consent?.ledger?.key), key("state", plan.state.encrypt)]
-        self.init(program: "switchyard \(version)", keys: keys.compactMap(\.self), isBrief: isBrief)
+        let main = [
+            key("audit", plan.audit?.key), key("ledger", plan.consent?.ledger?.key), key("state", plan.state.encrypt),
+            key("evidence", plan.consent?.evidence),
+        ]
+        // The routes and providers hash and encrypt under the others.
+        let named = plan.keys.indices.map { key("keys.\(plan.keys[$0].name)", $0) }
+        self.init(program: "switchyard \(version)", keys: (main + named).compactMap(\.self), isBrief: isBrief)
     }
 }
 

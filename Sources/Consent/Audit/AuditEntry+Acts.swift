@@ -58,11 +58,18 @@ extension AuditEntry {
         return entry
     }
 
-    /// The keys of the configuration by their use: a name and a fingerprint for each.
+    /// The keys of the configuration by their use. At a start, the entry `start` has them too: a name and a fingerprint for each.
     public static func keys(_ keys: [(use: String, name: String, fingerprint: String)], at time: Int64) -> AuditEntry {
         var entry = AuditEntry(.keys, at: time)
-        for key in keys { entry.add(key.use, "\(key.name) \(key.fingerprint)") }
+        entry.add(keys: keys)
         return entry
+    }
+
+    mutating func add(keys: [(use: String, name: String, fingerprint: String)]) { add("keys", json: AuditEntry.json(keys)) }
+
+    /// Returns the keys as a JSON object. It has a member for each use.
+    static func json(_ keys: [(use: String, name: String, fingerprint: String)]) -> String {
+        "{\(keys.map { "\(jsonQuoted($0.use)):\(jsonQuoted("\($0.name) \($0.fingerprint)"))" }.joined(separator: ","))}"
     }
 
     /// A person looked at something. `subject` is the short hash of the person whose records were asked for.
@@ -77,25 +84,53 @@ extension AuditEntry {
         return entry
     }
 
-    /// A step of an erasure at a provider: `asked`, `confirmed`, `refused` or `given_up`, with the provider's answer, which must not contain
-    /// ids.
+    /// A step of an erasure at a provider, such as `waiting`, `asked`, `confirmed` or `given_up`. The receipts are those of the withdrawals
+    /// that it follows; their entries have the subjects. The answer of the provider must not contain ids.
     public static func erasure(
-        _ job: Int64, provider: String, step: String, subjects: [ShortHash], answer: String? = nil, at time: Int64, keys: AuditKeys
+        _ job: Int64, provider: String, step: String, receipts: [Int64], answer: String? = nil, at time: Int64
     ) -> AuditEntry {
         var entry = AuditEntry(.erasure, at: time)
         entry.add("job", Int(job))
         entry.add("provider", provider)
         entry.add("step", step)
-        entry.add("subjects", subjects.map { keys.hash(subject: $0.bytes) })
+        entry.add("receipts", json: "[\(receipts.map { String($0) }.joined(separator: ","))]")
         if let answer { entry.add("answer", answer) }
+        return entry
+    }
+
+    /// A person begins to send dead letters again. `provider` is nil if those of all providers are sent.
+    public static func replayBegins(provider: String?, user: UInt32, at time: Int64) -> AuditEntry {
+        var entry = AuditEntry(.replay, at: time)
+        entry.add("step", "begun")
+        if let provider { entry.add("provider", provider) }
+        entry.add("uid", Int(user))
         return entry
     }
 
     /// Dead letters of a provider were sent again.
     public static func replay(_ provider: String, counts: [(name: String, count: Int)], at time: Int64) -> AuditEntry {
         var entry = AuditEntry(.replay, at: time)
+        entry.add("step", "ended")
         entry.add("provider", provider)
         for count in counts { entry.add(count.name, count.count) }
+        return entry
+    }
+
+    /// A person destroys what waits for a provider. `events` is nil if their number is unknown.
+    public static func destroyed(_ place: String, events: Int?, user: UInt32, at time: Int64) -> AuditEntry {
+        var entry = AuditEntry(.destroyed, at: time)
+        entry.add("place", place)
+        if let events { entry.add("events", events) }
+        entry.add("uid", Int(user))
+        return entry
+    }
+
+    /// A person gives what waits for one provider to another.
+    public static func moved(from old: String, to new: String, user: UInt32, at time: Int64) -> AuditEntry {
+        var entry = AuditEntry(.moved, at: time)
+        entry.add("from", old)
+        entry.add("to", new)
+        entry.add("uid", Int(user))
         return entry
     }
 

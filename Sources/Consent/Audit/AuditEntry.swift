@@ -21,8 +21,10 @@ public struct AuditEntry: Sendable {
         case tie, untie
         /// Consent was withdrawn: the events of these subjects are to be destroyed.
         case withdrawal
-        /// Waiting events were destroyed for a withdrawal.
+        /// Waiting events were destroyed, for a withdrawal or by a person.
         case destroyed
+        /// What waits for a provider was given to another one.
+        case moved
         /// Everything of a withdrawal is destroyed.
         case finished
         /// Old decisions and receipts were deleted from the ledger.

@@ -14,6 +14,8 @@ extension AuditLog {
         public var keys: [(use: String, name: String, fingerprint: String)]
         /// True if a command only adds an entry, beside a router or without one.
         public var isBrief: Bool
+        /// The damaged copies of files that are in the state folder.
+        public var setAside: [String] = []
 
         public init(program: String, keys: [(use: String, name: String, fingerprint: String)], isBrief: Bool = false) {
             self.program = program
@@ -39,10 +41,10 @@ extension AuditLog {
             var start = AuditEntry(.start, at: now)
             start.add("program", beginning.program)
             start.add("key", keys.name.description)
-            for key in beginning.keys { start.add("\(key.use)_key", "\(key.name) \(key.fingerprint)") }
+            start.add(keys: beginning.keys)
+            if !beginning.setAside.isEmpty { start.add("set_aside", beginning.setAside) }
             note(start)
-            let fingerprints = beginning.keys.map { "\($0.name) \($0.fingerprint)" }
-            if let before = known.keys, before != fingerprints { note(.keys(beginning.keys, at: now)) }
+            if known.hadKeys, known.keys != AuditLog.compact(beginning.keys) { note(.keys(beginning.keys, at: now)) }
         }
         guard let ledger, let before = known.ledger, ledger.commits > before.commits else { return }
         let acts = try late(before.written)
@@ -88,20 +90,37 @@ extension AuditLog {
         note([], ledger)
     }
 
-    /// Returns the last position of the ledger that the trail has, and the keys of the last start.
-    private func lastKnown() throws(StorageFault) -> (ledger: LedgerPosition?, keys: [String]?) {
-        guard let reader = try TrailReader(files, keys: keys.all) else { return (nil, nil) }
+    /// Returns the keys in the JSON in which they are read back.
+    private static func compact(_ keys: [(use: String, name: String, fingerprint: String)]) -> String? {
+        EntryReading(Array(#"{"keys":\#(AuditEntry.json(keys))}"#.utf8))?.json("keys")
+    }
+
+    /// What the last entries say.
+    private struct Known {
+        /// The last position of the ledger.
         var ledger: LedgerPosition?
+        /// The keys of the last start or reload, in JSON. They are nil if there is none among the last entries.
+        var keys: String?
+        /// True if the trail had keys before. If they are too far back to be looked for, the present ones may be others.
+        var hadKeys = false
+    }
+
+    private func lastKnown() throws(StorageFault) -> Known {
+        var known = Known()
+        guard let reader = try TrailReader(files, keys: keys.all) else { return known }
+        known.hadKeys = reader.head.size > AuditLog.mostRead
         var index = reader.head.size - 1
         while index >= max(0, reader.head.size - AuditLog.mostRead) {
             guard let bytes = try reader.entry(index) else { break }
             let entry = EntryReading(bytes)
-            if ledger == nil { ledger = entry?.ledger }
-            if entry?.kind == .start {
-                return (ledger, ["audit_key", "ledger_key", "state_key"].compactMap { entry?.text($0) })
+            if known.ledger == nil { known.ledger = entry?.ledger }
+            if entry?.kind == .start || entry?.kind == .keys {
+                known.keys = entry?.json("keys")
+                known.hadKeys = true
+                return known
             }
             index -= 1
         }
-        return (ledger, nil)
+        return known
     }
 }

@@ -25,7 +25,10 @@ public final class AuditLog: Sendable {
 
     /// The state that other threads see.
     fileprivate struct State {
-        var entries: [AuditEntry] = []
+        /// The entries that wait, by note. A note is in the trail as a whole or not at all, so that a write of the ledger that is made up for
+        /// later is in it once.
+        var notes: [[AuditEntry]] = []
+        var entryCount = 0
         var verdicts: [VerdictBlock] = []
         var verdictBytes = 0
         /// Called after everything that was noted before is on disk.
@@ -36,19 +39,22 @@ public final class AuditLog: Sendable {
         /// The number of the note that somebody waits for without delay.
         var urgent = 0
         var plan: String?
+        /// The position of the ledger after everything that was noted.
         var ledger: LedgerPosition?
+        /// The position of the ledger after everything that was taken for an append. It is behind `ledger` while notes wait.
+        var takenLedger: LedgerPosition?
         /// The verdicts that were given up.
         var lost = (events: 0, blocks: 0)
         var fault: StorageFault?
         var isEnding = false
         var hasEnded = false
 
-        var isIdle: Bool { entries.isEmpty && verdicts.isEmpty && waiting.isEmpty && lost.blocks == 0 }
+        var isIdle: Bool { notes.isEmpty && verdicts.isEmpty && waiting.isEmpty && lost.blocks == 0 }
     }
 
     /// What one append takes.
     private struct Group {
-        var entries: [AuditEntry]
+        var notes: [[AuditEntry]]
         var verdicts: [VerdictBlock]
         var waiting: [@Sendable () -> Void]
         var noted: Int
@@ -71,6 +77,8 @@ public final class AuditLog: Sendable {
     /// The most bytes of rows that wait. A full disk or a slow one makes the senders of more wait.
     private static let mostVerdictBytes = 32 << 20
     private static let mostEntries = 20_000
+    /// An append takes notes until it has this number of entries, and this number of blocks of verdicts.
+    private static let mostTaken = 1024
 
     /// Opens the trail in the folder, or begins one.
     public init(_ folder: String, keys: AuditKeys, options: Options) throws(StorageFault) {
@@ -99,10 +107,11 @@ public final class AuditLog: Sendable {
         let deadline = options.clock.now() + options.patience
         state.waitUntilReady { state -> Readiness<Void> in
             // A burst of decisions, such as an import, waits for the disk. On a disk that fails, they go on: a refusal must not wait for it.
-            if state.entries.count >= AuditLog.mostEntries, state.fault == nil, !state.hasEnded, options.clock.now() < deadline {
+            if state.entryCount >= AuditLog.mostEntries, state.fault == nil, !state.hasEnded, options.clock.now() < deadline {
                 return .notBefore(deadline)
             }
-            state.entries += entries
+            if !entries.isEmpty { state.notes.append(entries) }
+            state.entryCount += entries.count
             state.noted += 1
             return .ready(())
         }
@@ -118,10 +127,20 @@ public final class AuditLog: Sendable {
         state.withLock { $0.ledger = position }
     }
 
-    /// From now on, entries name this plan, whose text is kept.
-    public func adopt(plan text: [UInt8], hash: String) throws(StorageFault) {
+    /// Notes a step of an erasure at a provider. The answer must not contain ids.
+    public func note(erasure job: Int64, provider: String, step: String, receipts: [Int64], answer: String? = nil) {
+        note(.erasure(job, provider: provider, step: step, receipts: receipts, answer: answer, at: now))
+    }
+
+    /// Keeps the text of a plan. Do this before the plan judges an event: its verdicts name it.
+    public func keep(plan text: [UInt8], hash: String) throws(StorageFault) {
         let kept = try AuditLog.keep(text, files, syncs: options.syncs)
         precondition(kept == hash, "a plan has the hash of another text")
+    }
+
+    /// From now on, entries name this plan, whose text is kept.
+    public func adopt(plan text: [UInt8], hash: String) throws(StorageFault) {
+        try keep(plan: text, hash: hash)
         state.withLock { $0.plan = hash }
     }
 
@@ -212,14 +231,14 @@ public final class AuditLog: Sendable {
             if !state.isEnding {
                 if state.fault != nil, now < last + options.pause { return .notBefore(last + options.pause) }
                 // Verdicts alone are gathered for a moment.
-                let isUrgent = !state.entries.isEmpty || state.urgent > state.written
+                let isUrgent = !state.notes.isEmpty || state.urgent > state.written
                 if !isUrgent, now < last + options.gathering { return .notBefore(last + options.gathering) }
             }
-            var entries = Array(state.entries.prefix(Trail.most / 2))
-            state.entries.removeFirst(entries.count)
+            var notes = state.takeNotes(AuditLog.mostTaken)
             // The rest goes with the next append, so what waits for it waits too.
-            let isAll = state.entries.isEmpty
-            let verdicts = isAll ? Array(state.verdicts.prefix(Trail.most / 4)) : []
+            let isAll = state.notes.isEmpty
+            if isAll { state.takenLedger = state.ledger }
+            let verdicts = isAll ? Array(state.verdicts.prefix(AuditLog.mostTaken)) : []
             state.verdicts.removeFirst(verdicts.count)
             let isWhole = isAll && state.verdicts.isEmpty
             state.verdictBytes -= verdicts.reduce(0) { $0 + $1.rows.count }
@@ -227,12 +246,12 @@ public final class AuditLog: Sendable {
                 var lost = AuditEntry(.lost, at: options.clock.wall())
                 lost.add("blocks", state.lost.blocks)
                 lost.add("events", state.lost.events)
-                entries.append(lost)
+                notes.append([lost])
                 state.lost = (0, 0)
             }
             let group = Group(
-                entries: entries, verdicts: verdicts, waiting: isWhole ? state.waiting : [], noted: isWhole ? state.noted : state.written,
-                plan: state.plan, ledger: state.ledger)
+                notes: notes, verdicts: verdicts, waiting: isWhole ? state.waiting : [], noted: isWhole ? state.noted : state.written,
+                plan: state.plan, ledger: state.takenLedger)
             if isWhole { state.waiting = [] }
             return .ready(group)
         }
@@ -244,8 +263,9 @@ public final class AuditLog: Sendable {
                 try AuditLog.keep(text, files, syncs: syncs)
             }
             var bytes: [[UInt8]] = []
-            for text in group.entries.compactMap(\.kept) { _ = try keep(text) }
-            for entry in group.entries { bytes.append(try entry.bytes(plan: group.plan, ledger: entry.ledger ?? group.ledger, keep: keep)) }
+            let entries = group.notes.joined()
+            for text in entries.compactMap(\.kept) { _ = try keep(text) }
+            for entry in entries { bytes.append(try entry.bytes(plan: group.plan, ledger: entry.ledger ?? group.ledger, keep: keep)) }
             for block in group.verdicts {
                 let place =
                     block.rows.isEmpty
@@ -289,7 +309,8 @@ public final class AuditLog: Sendable {
     /// Keeps what could not be written for the next attempt.
     private func putBack(_ group: Group, _ fault: StorageFault) {
         let isNews = state.withLock { state in
-            state.entries = group.entries + state.entries
+            state.notes = group.notes + state.notes
+            state.entryCount += group.notes.reduce(0) { $0 + $1.count }
             state.verdicts = group.verdicts + state.verdicts
             state.verdictBytes += group.verdicts.reduce(0) { $0 + $1.rows.count }
             state.waiting = group.waiting + state.waiting
@@ -307,9 +328,24 @@ public final class AuditLog: Sendable {
 }
 
 extension AuditLog.State {
+    /// Takes whole notes, until they have this number of entries or more.
+    fileprivate mutating func takeNotes(_ wanted: Int) -> [[AuditEntry]] {
+        var count = 0
+        var taken = 0
+        while taken < notes.count, count < wanted {
+            count += notes[taken].count
+            if let ledger = notes[taken].last?.ledger { takenLedger = ledger }
+            taken += 1
+        }
+        defer { notes.removeFirst(taken) }
+        entryCount -= count
+        return Array(notes.prefix(taken))
+    }
+
     /// Gives up what is left, at the end of the process.
     fileprivate mutating func abandon() {
-        entries = []
+        notes = []
+        entryCount = 0
         verdicts = []
         waiting = []
         lost = (0, 0)

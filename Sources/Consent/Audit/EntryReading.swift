@@ -1,6 +1,7 @@
 // Reads the entries of a trail. A trail may be older or newer than this program, so an unknown kind or member is no fault.
 
 internal import CJansson
+internal import Glibc
 public import Ledger
 
 /// A parsed entry.
@@ -32,6 +33,15 @@ public final class EntryReading {
         guard let value = json_object_get(object, name), value.pointee.type == JSON_STRING else { return nil }
         let bytes = UnsafeRawBufferPointer(start: json_string_value(value), count: json_string_length(value))
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Returns a member as compact JSON, with its members in their order.
+    func json(_ name: String) -> String? {
+        guard let value = json_object_get(object, name), let text = json_dumps(value, Int(JSON_COMPACT | JSON_ENCODE_ANY)) else {
+            return nil
+        }
+        defer { free(text) }
+        return String(cString: text)
     }
 
     public func number(_ name: String) -> Int? {

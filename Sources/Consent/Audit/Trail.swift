@@ -27,9 +27,6 @@ public final class Trail {
     /// True if there was no trail when it was opened.
     public private(set) var isNew = false
 
-    /// The most entries of one append.
-    static let most = 4096
-
     /// The number of entries.
     public var size: Int { edge.size }
     public var checkpoint: [UInt8] { head }
@@ -127,7 +124,6 @@ public final class Trail {
 
     /// Adds entries. When this returns, a signed head counts them on disk. If it throws, none of them is in the trail. Returns their numbers.
     public func append(_ entries: [[UInt8]]) throws(StorageFault) -> Range<Int> {
-        precondition(entries.count <= Trail.most, "an append has too many entries")
         return try locked { () throws(StorageFault) in
             try refresh()
             let first = edge.size

@@ -9,6 +9,7 @@ internal import Ledger
 internal import Plans
 internal import Platform
 internal import Queueing
+internal import Spool
 
 struct RunLanes: Sendable {
     let names: RunNames
@@ -39,7 +40,11 @@ struct RunLanes: Sendable {
         factory = GenerationFactory(
             names: names, key: key, deadLetters: deadLetters, clock: options.clock, watchdog: options.watchdog, seed: random.next(),
             records: options.registry?.records, check: check, levels: options.levels,
-            verdictKey: options.audit?.keys.hashing, news: reporter.tell)
+            verdictKey: options.audit?.keys.hashing
+        ) { [audit = options.audit] lane, news in
+            if case .damaged(let loss) = news, let audit { audit.note(.damage("\(lane.name): \(loss.words)", at: audit.now)) }
+            reporter.tell(lane, news)
+        }
         let factory = factory
         let destinations = plan.providers.indices.map { factory.destination($0, of: plan, outlets[$0]) }
         // `names` gives the routes of the first plan these numbers.

@@ -113,6 +113,10 @@ private func replay(_ arguments: Arguments) throws -> Int32 {
         // At that moment all deliveries are recorded, except those of one group of letters.
         ModuleExits.endAtOnce(ExitCode.undelivered, say: say)
     }
+    if !options.isDryRun {
+        let provider = arguments["--provider"]
+        try AuditLog.add(plan, in: folder, say: say) { log in [.replayBegins(provider: provider, user: getuid(), at: log.now)] }
+    }
     let accounts = try withExtendedLifetime(lock) {
         try replay.run { index in
             try Outlets.make(plan, only: [index], folders, say: say)[index]!.outlet
@@ -151,19 +155,22 @@ private final class ReplayLock {
 
 // MARK: - The audit trail
 
-/// Notes that a person looks at dead letters, if the state folder has an audit trail. Without its configuration nobody may look.
+/// Notes that a person looks at dead letters, if the state folder has an audit trail.
 private func noteAccess(_ arguments: Arguments) throws {
+    try noteAct(arguments) { log in .access("dead letters", at: log.now, keys: log.keys, user: getuid()) }
+}
+
+/// Notes what a person does, if the state folder has an audit trail. Without its configuration nobody may do it.
+func noteAct(_ arguments: Arguments, _ entry: (AuditLog) -> AuditEntry) throws {
     let folder = Loading.stateFolder(arguments["--state"])
     guard access(folder + "/" + TrailFiles.name, F_OK) == 0 else { return }
     let plan = try Loading.plan(arguments["--config"] ?? Loading.defaultFile, ModuleFolders.standard())
     guard plan.audit != nil else {
         throw ConfigurationFailure(lines: [
-            "\(printable(folder)): has an audit trail, in which the access is recorded; name the configuration of the router with --config"
+            "\(printable(folder)): has an audit trail, in which this is recorded; name the configuration of the router with --config"
         ])
     }
-    try AuditLog.add(plan, in: folder, say: Console.say) { log in
-        [.access("dead letters", at: log.now, keys: log.keys, user: getuid())]
-    }
+    try AuditLog.add(plan, in: folder, say: Console.say) { log in [entry(log)] }
 }
 
 // MARK: - The choice of letters

@@ -10,12 +10,16 @@ internal import Plans
 internal import Platform
 internal import Router
 internal import Startup
+internal import StateFiles
 internal import Terminal
 
 struct AuditRun: Sendable {
     let log: AuditLog
     private let publisher: HeadPublisher?
     private let isOver = Monitor(false)
+    private let folder: String
+    /// The damaged copies that the trail has.
+    private let setAside: [String]
 
     /// How often it is looked for old entries.
     private static let day = Duration.seconds(86_400)
@@ -25,6 +29,8 @@ struct AuditRun: Sendable {
         let names = Tally.columns.map(\.key)
         guard let audit = plan.audit, let log = try AuditLog.open(plan, in: folder, verdictNames: names, say: say) else { return nil }
         self.log = log
+        self.folder = folder
+        setAside = SetAsideFiles(in: folder).names
         var settings = HeadPublisher.Settings()
         settings.file = audit.heads.file
         settings.command = audit.heads.command
@@ -43,7 +49,9 @@ struct AuditRun: Sendable {
     func begin(_ plan: Plan, file: String, _ registry: Registry?, say: @escaping @Sendable (String) -> Void) throws {
         do throws(StorageFault) {
             let position = try registry?.use { (file) throws(StorageFault) in (file.position, []) } ?? nil
-            try log.begin(AuditLog.Beginning(plan, isBrief: false), ledger: position) { (time) throws(StorageFault) in
+            var beginning = AuditLog.Beginning(plan, isBrief: false)
+            beginning.setAside = setAside
+            try log.begin(beginning, ledger: position) { (time) throws(StorageFault) in
                 try registry?.use { (file) throws(StorageFault) in (try file.acts(after: time), []) } ?? []
             }
         } catch {
@@ -75,6 +83,10 @@ struct AuditRun: Sendable {
     func close() -> Bool {
         isOver.withLock { $0 = true }
         isOver.wake()
+        // After a kill, the next start has them.
+        for name in SetAsideFiles(in: folder).names where !setAside.contains(name) {
+            log.note(.damage("\(name): was set aside as damaged", at: log.now))
+        }
         let fault = log.close()
         publisher?.end()
         if let fault { Console.say("the end of the audit trail could not be written: \(fault)") }

@@ -68,9 +68,15 @@ final class Reloader: Sendable {
         do {
             let plan = try Loading.runnable(file, folders, http: http)
             masks.add(plan.hidden)
+            let old = router.plan
             let changes = try router.changes(to: plan)
             if storage.path == nil, plan.keepsState {
                 throw ReloadRefusal(["a queue on disk needs a state folder, which the router claims at its start; restart the router"])
+            }
+            do throws(StorageFault) {
+                if let text = plan.text { try audit?.keep(plan: text.bytes, hash: text.hash) }
+            } catch {
+                throw StateFailure("the audit trail cannot keep the new configuration: \(error)")
             }
             var made: [Int: Outlet] = [:]
             do {
@@ -80,7 +86,7 @@ final class Reloader: Sendable {
                     try storage.open(for: plan.providers[index], into: &made[index]!)
                 }
                 try router.adopt(plan, changes, outlets: made)
-                if let text = plan.text { audit?.note(plan: text.bytes, hash: text.hash, file: file) }
+                note(plan, after: old)
             } catch {
                 for (index, outlet) in made.sorted(by: { $0.key < $1.key }) { router.discard(outlet, of: plan.providers[index].name) }
                 throw error
@@ -94,6 +100,17 @@ final class Reloader: Sendable {
             return Outcome(isGood: false, lines: [failure.message])
         } catch {
             return Outcome(isGood: false, lines: ["\(printable(file)): \(error)"])
+        }
+    }
+
+    /// Notes the plan in the audit trail, and its keys if they are others.
+    private func note(_ plan: Plan, after old: Plan) {
+        guard let audit else { return }
+        if let text = plan.text { audit.note(plan: text.bytes, hash: text.hash, file: file) }
+        let keys = AuditLog.Beginning(plan, isBrief: false).keys
+        let before = AuditLog.Beginning(old, isBrief: false).keys
+        if !keys.elementsEqual(before, by: { $0 == $1 }) {
+            audit.note(.keys(keys, at: audit.now))
         }
     }
 
