@@ -2,6 +2,7 @@
 // command claims it and opens the ledger itself. Both ways give the same answers.
 
 internal import Control
+internal import Erasing
 internal import Glibc
 internal import Ledger
 internal import Plans
@@ -64,19 +65,30 @@ struct LedgerClient {
         return plan
     }
 
+    /// Returns the jobs of a folder that no router has. The next router that starts there asks the providers.
+    private static func erasures(in folder: StateFolder, by plan: Plan) throws -> Erasures {
+        let store = try ErasureStore.open(plan, in: folder.path) { Console.say($0) }!
+        return Erasures(
+            store, plan: { plan }, others: { ErasureStore.storedProviders(in: folder.path) }, target: { _ in nil },
+            say: { Console.say($0) })
+    }
+
     private static func open(_ folder: StateFolder, _ plan: Plan) throws -> Place {
+        let erasures = try erasures(in: folder, by: plan)
         do throws(StorageFault) {
             var options = LedgerFile.Options(plan, under: try folder.storedKey())!
             options.warn = { Console.say($0) }
             let file = try LedgerFile(folder.path + "/" + LedgerFile.name, options: options)!
-            return .folder(folder, file, LedgerService(.resting(file), folder: folder.path), plan)
+            return .folder(folder, file, LedgerService(.resting(file), erasures: erasures, folder: folder.path), plan)
         } catch {
             throw StateFailure(error.description)
         }
     }
 
     func close() {
-        if case .folder(_, let file, _, _) = place { file.close() }
+        guard case .folder(_, let file, let service, _) = place else { return }
+        service.erasures.close()
+        file.close()
     }
 
     // MARK: - Asking

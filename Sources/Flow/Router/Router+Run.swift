@@ -3,6 +3,7 @@
 
 internal import Admission
 internal import Delivery
+internal import Erasing
 internal import Generations
 internal import Holding
 internal import Ingest
@@ -27,11 +28,15 @@ extension Router {
         heldStore?.resume()
         withdrawals?.settleLanes()
         withdrawals?.resume()
+        // No provider is asked before the withdrawals on record hold for its lane.
+        erasures?.begin()
         let logs = readAll()
+        erasures?.end()
         endLanes()
         withdrawals?.settleLanes()
         reportUnkept()
         heldStore?.close()
+        erasures?.close()
         lanes.retention.end()
         deadLetters.end()
         receipts.close(by: options.clock.now() + .seconds(1), options.clock)
