@@ -207,6 +207,18 @@ struct JobTests {
         #expect(!run.folder.holds("person-one") && run.folder.holds("confirmed"))
     }
 
+    @Test("keeps and tells no id that an answer repeats, also not in a URL or a JSON text")
+    func echoes() throws {
+        let run = try Run()
+        try run.begin(demand("p 1\"x@example.com"))
+        run.pass(.seconds(60))
+        run.answer(.rejected(Answer(code: 404, #"no {"id":"p 1\"x@example.com"} at /users/p%201%22x%40example.com"#)))
+        #expect(try run.only.words == #"no {"id":"[…]"} at /users/[…]"#)
+        #expect(!run.lines.contains { $0.contains("example.com") })
+        run.erasures.close()
+        #expect(!run.folder.holds("example.com"))
+    }
+
     @Test("whose key is not configured waits, is kept, and goes on when the key is back")
     func otherKey() throws {
         let run = try Run()

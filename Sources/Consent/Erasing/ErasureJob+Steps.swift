@@ -31,14 +31,14 @@ extension ErasureJob {
         for (place, index) in asked.enumerated() {
             switch answer.outcome.events[place] ?? answer.outcome.batch {
             case .delivered: contents.subjects[index].state = .confirmed
-            case .rejected(let words), .closed(let words): contents.subjects[index].state = .refused(ErasureJob.line(words.message))
+            case .rejected(let words), .closed(let words): contents.subjects[index].state = .refused(line(words.message))
             case .filtered, .untried, .retry, .unknown, .fault: break
             }
         }
         if let state = answer.state, state.count <= ErasureRequest.mostState { contents.state = state }
         // A job is given up in time, whatever pause the provider wants.
         let next = min(now + pause(after: answer.outcome, plan), max(now, begun + plan.total.nanoseconds))
-        (code, words) = ErasureJob.words(of: answer.outcome)
+        (code, words) = words(of: answer.outcome)
         self.contents = contents
         if contents.open.isEmpty { end(at: now) } else { (phase, self.next) = (.asked, next) }
     }
@@ -81,7 +81,7 @@ extension ErasureJob {
             (phase, self.contents) = (.confirmed, nil)
         } else {
             phase = .byHand
-            words = ErasureJob.line(refusals.unique.joined(separator: "; "))
+            words = line(refusals.unique.joined(separator: "; "))
         }
     }
 
@@ -94,7 +94,7 @@ extension ErasureJob {
         return min(plan.first.nanoseconds << doublings, plan.most.nanoseconds)
     }
 
-    private static func words(of outcome: BatchOutcome) -> (Int, String) {
+    private func words(of outcome: BatchOutcome) -> (Int, String) {
         switch outcome.batch {
         case .delivered: (0, "")
         case .filtered, .untried: (0, "the module gave an outcome that an erasure cannot have")
@@ -103,8 +103,12 @@ extension ErasureJob {
         }
     }
 
-    /// Returns words of a provider as they are kept.
-    private static func line(_ words: String) -> String { String(decoding: printable(words).utf8.prefix(mostWords), as: UTF8.self) }
+    /// Returns words of a provider as they are kept: without the ids, which are kept encrypted only.
+    private func line(_ words: String) -> String {
+        let ids = (contents?.named.map(\.id) ?? []) + (contents?.subjects.map(\.subject.id) ?? [])
+        let shown = printable(AnswerMask.text(words, hiding: ids.unique))
+        return String(decoding: shown.utf8.prefix(ErasureJob.mostWords), as: UTF8.self)
+    }
 }
 
 extension ErasureJob.Contents {
