@@ -84,7 +84,8 @@ extension LedgerService {
             }
             for job in byHand { lines.append(job.line) }
             if let first = jobs.first, let last = jobs.last {
-                lines.append("erasures \(first.number) to \(last.number); switchyard consent erasures shows what becomes of them")
+                let numbers = first.number == last.number ? "erasure \(first.number)" : "erasures \(first.number) to \(last.number)"
+                lines.append("\(numbers); switchyard consent erasures shows what becomes of them")
             }
             return lines.map { $0 + "\n" }.joined()
         }

@@ -45,7 +45,15 @@ struct RunConsent: Sendable {
                 lanes: { generations.destinations.map(\.lane) }, heldStore: heldStore, strays: options.strays, settle: settle,
                 clock: options.clock, say: say)
         }
-        writer = ConsentWriter(registry, destroy: { receipts in withdrawals?.adopt(receipts) }, say: say)
+        writer = ConsentWriter(
+            registry, destroy: { receipts in withdrawals?.adopt(receipts) },
+            erase: { [erasures] (asked) throws(StorageFault) in
+                try erasures?.begin(
+                    asked.map {
+                        ErasureDemand(
+                            ids: $0.ids.map { NamedID($0) }, receipts: $0.receipts, outOfReach: $0.outOfReach, origin: $0.origin)
+                    })
+            }, say: say)
         self.heldStore = heldStore
         self.withdrawals = withdrawals
     }
