@@ -1,8 +1,8 @@
 /*
  * A vendor in a module, for Tests/Crash/erasures: one log, to which it appends in one write each event that it gets (event ID), each id that
  * it is asked to erase (ask ID) and each that it has erased (erased ID). With "moods" it answers an ask as chance wants: it takes the job
- * and gives it a number, is at work, has too many requests, fails, never answers, answers late, answers twice, or confirms another ask or a
- * subject that it was not asked about. It confirms only what the log says is erased. With "lies" it confirms without that.
+ * and gives it a number, is at work, has too many requests, fails, never answers, answers from another thread, answers twice, or confirms
+ * another ask or a subject that it was not asked about. It confirms only what the log says is erased. With "lies" it confirms without that.
  */
 #define _GNU_SOURCE
 #include "switchyard_plugin.h"
@@ -82,8 +82,8 @@ static void *answer_late(void *copy) {
   switchyard_erasure erasure = *(switchyard_erasure *)copy;
   free(copy);
   usleep(60000);
-  switchyard_outcome outcome = {.kind = SWITCHYARD_DELIVERED};
-  erasure.ended(erasure.context, erasure.token, &outcome, NULL, 0, text(""));
+  switchyard_outcome outcome = {.kind = SWITCHYARD_RETRY, .code = 202, .message = text("at work")};
+  erasure.ended(erasure.context, erasure.token, &outcome, NULL, 0, text("late"));
   return NULL;
 }
 
