@@ -146,7 +146,8 @@ let package = Package(
                 "Control",
                 "Ingest",
                 "PluginHost", "Delivery", "Queueing", "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles", "Holding", "Workers",
-                "Audit", "MerkleLog", "Ledger", "Withdrawal", "Admission", "Judging", "Plans", "Document", "Expressions", "Platform",
+                "Audit", "MerkleLog", "Ledger", "Erasing", "Withdrawal", "Admission", "Judging", "Plans", "Document", "Expressions",
+                "Platform",
                 "CPlatform",
             ],
             path: "Sources/Command/switchyard", swiftSettings: settings,
@@ -159,7 +160,8 @@ let package = Package(
         module(
             "ConsentCommands", in: "Command",
             [
-                "Startup", "Terminal", "Control", "Reporting", "Withdrawal", "Audit", "Ledger", "Spool", "HeldEventStore", "DeadLetterStore",
+                "Startup", "Terminal", "Control", "Reporting", "Erasing", "Delivery", "Withdrawal", "Audit", "Ledger", "Spool",
+                "HeldEventStore", "DeadLetterStore",
                 "StateFiles",
                 "PluginHost", "ConsentGate", "Admission", "Plans", "Document", "Events", "Platform",
             ]),
@@ -167,7 +169,8 @@ let package = Package(
         module(
             "InspectCommands", in: "Command",
             [
-                "Startup", "Terminal", "Router", "Explaining", "Listener", "Control", "Generations", "Workers", "Delivery", "Queueing",
+                "Startup", "Terminal", "Router", "Explaining", "Erasing", "Listener", "Control", "Generations", "Workers", "Delivery",
+                "Queueing",
                 "Holding",
                 "Spool", "HeldEventStore", "StateFiles", "PluginHost", "Ledger", "Judging", "Admission", "Editing", "Configuration",
                 "Plans", "Document", "Expressions", "Events", "Platform",
@@ -176,23 +179,28 @@ let package = Package(
         module(
             "Startup", in: "Command",
             [
-                "Terminal", "Router", "Replaying", "PluginHost", "Delivery", "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles",
-                "Audit", "MerkleLog", "Ledger", "Admission", "ConsentGate", "Configuration", "Plans", "Document", "Platform",
+                "Terminal", "Router", "Replaying", "PluginHost", "Erasing", "Delivery", "Spool", "HeldEventStore", "DeadLetterStore",
+                "StateFiles", "Audit", "MerkleLog", "Ledger", "Admission", "ConsentGate", "Configuration", "Plans", "Document", "Platform",
             ]),
         // The command line, messages and exit codes.
         module("Terminal", in: "Command", ["Platform", "CPlatform"]),
         module(
             "Router", in: "Flow",
             [
-                "Statements", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "Delivery", "Queueing", "Audit", "Ledger",
-                "Spool",
-                "StateFiles",
+                "Statements", "Erasing", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "Delivery", "Queueing", "Audit",
+                "Ledger", "Spool", "StateFiles",
                 "Admission", "ConsentGate", "Judging", "Plans", "Events", "Platform",
             ]),
         // Writes the consent statements in the events to the ledger.
         module(
             "Statements", in: "Consent",
             ["Workers", "Ledger", "Judging", "Admission", "ConsentGate", "Events", "Platform"]),
+        // Asks providers to erase what they hold of a person.
+        module(
+            "Erasing", in: "Consent",
+            [
+                "Delivery", "Queueing", "StateFiles", "Editing", "Plans", "Expressions", "Events", "Database", "Platform", "CJansson",
+            ]),
         // Carries out withdrawals of consent, and finishes their receipts.
         module(
             "Withdrawal", in: "Consent", ["Holding", "Delivery", "Queueing", "Ledger", "Admission", "ConsentGate", "Platform"]),
@@ -454,6 +462,12 @@ let package = Package(
         tests("SegmentTests", ["Segment", "RudderStack"] + vendorTests),
         // What every vendor must do, with each of them.
         adapterTests("VendorTests", vendors + vendorTests),
+        tests(
+            "ErasingTests",
+            [
+                "Erasing", "StateFiles", "StoreFixtures", "TestSupport", "Delivery", "Queueing", "Editing", "Plans", "Events", "Database",
+                "Platform",
+            ]),
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
             "GenerationsTests",

@@ -107,6 +107,20 @@ struct AuditTrailTests {
         #expect(try audit(router, "verify").code == 0)
     }
 
+    @Test("has the jobs of an erasure, with the receipts that have the subjects")
+    func erasures() throws {
+        let router = try TestRouter(routes: routes())
+        #expect(try router.run(["consent", "set", "ann-of-the-test", "--level", "all"]).code == 0)
+        #expect(try router.run(["consent", "erase", "ann-of-the-test"]).code == 0)
+        let found = try entries(router)
+        let withdrawal = try #require(found.first { $0["kind"] as? String == "withdrawal" })
+        let erasure = try #require(found.first { $0["kind"] as? String == "erasure" })
+        #expect(erasure["provider"] as? String == "out" && erasure["step"] as? String == "waiting")
+        #expect(erasure["receipts"] as? [Int] == [withdrawal["receipt"] as? Int ?? -1])
+        #expect(try !audit(router, "list").text.contains("ann-of-the-test"))
+        #expect(try audit(router, "verify").code == 0)
+    }
+
     @Test("proves the verdicts of an event, and the history of a person, to a verifier that has only the public key")
     func proofs() throws {
         let router = try TestRouter(routes: routes(verdicts: "all"))

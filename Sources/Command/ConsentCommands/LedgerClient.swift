@@ -3,6 +3,7 @@
 
 internal import Audit
 internal import Control
+internal import Erasing
 internal import Glibc
 internal import Ledger
 internal import Plans
@@ -65,6 +66,14 @@ struct LedgerClient {
         return plan
     }
 
+    /// Returns the jobs of a folder that no router has. The next router that starts there asks the providers.
+    private static func erasures(in folder: StateFolder, by plan: Plan, _ audit: AuditLog?) throws -> Erasures {
+        let store = try ErasureStore.open(plan, in: folder.path, audit: audit) { Console.say($0) }!
+        return Erasures(
+            store, plan: { plan }, others: { ErasureStore.storedProviders(in: folder.path) }, target: { _ in nil },
+            say: { Console.say($0) })
+    }
+
     private static func open(_ folder: StateFolder, _ plan: Plan) throws -> Place {
         do {
             var options = LedgerFile.Options(plan, under: try folder.storedKey())!
@@ -76,14 +85,18 @@ struct LedgerClient {
                 try file.acts(after: time)
             }
             audit?.start()
-            return .folder(folder, file, LedgerService(.resting(file), folder: folder.path, audit: audit), plan, audit)
+            let erasures = try erasures(in: folder, by: plan, audit)
+            return .folder(
+                folder, file, LedgerService(.resting(file), erasures: erasures, folder: folder.path, audit: audit), plan,
+                audit)
         } catch let fault as StorageFault {
             throw StateFailure(fault.description)
         }
     }
 
     func close() {
-        guard case .folder(_, let file, _, _, let audit) = place else { return }
+        guard case .folder(_, let file, let service, _, let audit) = place else { return }
+        service.erasures.close()
         file.close()
         if let fault = audit?.close() { Console.say("the end of the audit trail could not be written: \(fault)") }
     }

@@ -3,6 +3,7 @@
 
 internal import Audit
 internal import Delivery
+internal import Erasing
 internal import Generations
 internal import Ledger
 internal import Platform
@@ -11,6 +12,8 @@ internal import Queueing
 public struct Health: Sendable, Equatable {
     /// The problems, each in a few words. The list is empty if there is no problem.
     public var troubles: [String]
+    /// What a person should do although the router is healthy.
+    public var notes: [String] = []
     public var isGood: Bool { troubles.isEmpty }
 }
 
@@ -24,7 +27,16 @@ extension Router {
         let stopped = generations.current.destinations.filter { $0.lane.status.phase == .stopped }.map {
             "lane \($0.lane.name) has stopped"
         }
-        return Health(troubles: stuck + stopped)
+        return Health(troubles: stuck + stopped, notes: erasureNotes)
+    }
+
+    /// The erasures that were given up. No restart helps against them, so they are no problems of the router.
+    private var erasureNotes: [String] {
+        guard let status = erasures?.status else { return [] }
+        let unfinished = status.open.filter { $0.phase == .givenUp }.map {
+            "\($0.provider): \(grouped($0.jobs)) erasures were given up; see switchyard consent erasures"
+        }
+        return unfinished + (status.fault.map { ["erasures: \($0)"] } ?? [])
     }
 
     /// The problems of `health`, an ending router, the lanes that are full, and a ledger that is not whole.

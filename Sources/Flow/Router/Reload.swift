@@ -5,6 +5,7 @@
 
 internal import Admission
 public import Delivery
+internal import Erasing
 internal import Generations
 internal import Holding
 internal import Judging
@@ -181,6 +182,7 @@ extension Router {
             }
         }
         if ending.isHurried { for destination in destinations { destination.lane.giveUp(Router.hurried) } }
+        erasures?.hasten(Set(changes.wanted.map { plan.providers[$0].name }))
         for destination in left { retire(destination, before: generation, within: plan.shutdown.deadline) }
     }
 

@@ -4,6 +4,7 @@
 internal import Admission
 internal import Audit
 internal import Delivery
+internal import Erasing
 internal import Generations
 internal import Holding
 internal import Ingest
@@ -28,11 +29,15 @@ extension Router {
         heldStore?.resume()
         withdrawals?.settleLanes()
         withdrawals?.resume()
+        // No provider is asked before the withdrawals on record hold for its lane.
+        erasures?.begin()
         let logs = readAll()
+        erasures?.end()
         endLanes()
         withdrawals?.settleLanes()
         reportUnkept()
         heldStore?.close()
+        erasures?.close()
         lanes.retention.end()
         deadLetters.end()
         // What is not in the trail is not acknowledged. The run ends in any case.

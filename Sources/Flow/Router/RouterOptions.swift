@@ -2,6 +2,7 @@
 
 public import Admission
 public import Audit
+public import Erasing
 public import Holding
 public import Ingest
 public import Ledger
@@ -37,6 +38,10 @@ public struct RouterOptions: Sendable {
     public var held: HeldPlace?
     /// Searches the files of the state folder that belong to no lane. It is nil if the router has no state folder.
     public var strays: Withdrawals.Strays?
+    /// The jobs of erasures. They are nil if no ledger is kept.
+    public var erasures: ErasureStore?
+    /// Returns the providers that have a queue or dead letters in the state folder.
+    public var storedProviders: @Sendable () -> Set<String> = { [] }
     /// The path of the file that keeps recent message ids. It is nil if they are not kept; otherwise `key` must not be nil.
     public var seen: String?
     /// The descriptor to which safe lines of standard input are acknowledged. It is nil if none are.

@@ -4,6 +4,7 @@ internal import Admission
 internal import Audit
 internal import DeadLetterStore
 internal import Delivery
+internal import Erasing
 internal import Glibc
 internal import Plans
 internal import Platform
@@ -83,6 +84,10 @@ private func makeOptions(
     options.registry = try storage.openLedger(for: plan, audit: audit, say: say)
     options.held = try storage.held(for: plan)
     options.strays = storage.strays
+    if let path = storage.path {
+        options.erasures = try ErasureStore.open(plan, in: path, audit: audit, say: say)
+        options.storedProviders = { ErasureStore.storedProviders(in: path) }
+    }
     options.seen = storage.path.map { $0 + "/message-ids" }
     try storage.open(for: plan, into: &outlets)
     for line in Storage.leftovers(plan, in: settings.folder, isOwn: storage.path != nil)?.lines ?? [] { say(line) }

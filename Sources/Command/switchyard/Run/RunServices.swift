@@ -28,10 +28,13 @@ struct RunServices {
         reloader = Reloader(
             settings.file, http: settings.http, folders: folders, router: router, storage: storage, audit: options.audit, masks: masks,
             say: say)
-        let ledger = options.registry.flatMap { registry in router.withdrawals.map { ConsentLedger.running(registry, $0) } }
+        var consent: LedgerService?
+        if let registry = options.registry, let withdrawals = router.withdrawals, let erasures = router.erasures {
+            consent = LedgerService(.running(registry, withdrawals), erasures: erasures, folder: settings.folder, audit: options.audit)
+        }
         service = ControlService(
             router: router, listeners: listeners, reloader: reloader, folder: settings.folder, started: started,
-            consent: ledger.map { LedgerService($0, folder: settings.folder, audit: options.audit) })
+            consent: consent)
     }
 
     /// Starts everything. `watch` reports changes of the configuration file. It is nil without `--watch`.

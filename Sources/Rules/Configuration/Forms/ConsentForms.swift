@@ -40,6 +40,7 @@ enum ConsentForms {
                 "minimum_version", Forms.name,
                 "The version of the text, such as \"2026-01\": consent on record to an older text counts as unknown, and refusals still count.",
                 into: \.minimumVersion),
+            Member("erasures", ErasureForms.rules, "When providers are asked to erase, and for how long.", into: \.erasures),
             Member("map", ConsentMapForms.map, "What consent in the formats of other platforms means here.", into: \.map),
         ])
 
