@@ -7,6 +7,7 @@ SECONDS ?= 60
 SEEDS ?= 100000
 ARGS ?=
 KILLS ?= 1000
+ERASURE_KILLS ?= 200
 DAMAGES ?= 1000
 PAIRS ?= 90
 QUEUED ?= 10000
@@ -20,7 +21,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance agree bench fuzz crash damage swaps simulate mutants check contract tsan asan reference schema metrics clients redaction install deb clean
+.PHONY: help run test conformance agree bench fuzz crash erasures damage swaps tamper simulate mutants check contract tsan asan reference schema metrics clients redaction install deb clean
 
 say := echo switchyard:
 toolchain := . Scripts/toolchain.sh
@@ -57,6 +58,10 @@ fuzz: ## Feed it random input for SECONDS=60, after each target has found its pl
 	@Scripts/packages.sh build test
 	@$(toolchain); Scripts/fuzz.sh $(SECONDS)
 
+tamper: ## Change every byte of an audit trail of 1,000 entries, one at a time: each change is found
+	@Scripts/packages.sh build test
+	@$(toolchain); Scripts/tamper.sh
+
 crash: ## Kill it at random moments KILLS=1000 times, and check that no acknowledged event is lost
 	@Scripts/packages.sh build test
 	@$(toolchain); \
@@ -64,6 +69,14 @@ crash: ## Kill it at random moments KILLS=1000 times, and check that no acknowle
 	swift build; \
 	Tests/Crash/crash --planted --kills 10 --router .build/debug/switchyard; \
 	Tests/Crash/crash --kills $(KILLS) --router .build/debug/switchyard
+
+erasures: ## Kill it at random moments ERASURE_KILLS=200 times while a vendor is to erase, and check that no erasure is lost
+	@Scripts/packages.sh build test
+	@$(toolchain); \
+	$(say) "building"; \
+	swift build; \
+	Tests/Crash/erasures --planted --router .build/debug/switchyard; \
+	Tests/Crash/erasures --kills $(ERASURE_KILLS) --router .build/debug/switchyard
 
 damage: ## Damage the files of its queues DAMAGES=1000 times, and check that no wrong event is delivered and every loss is reported
 	@Scripts/packages.sh build test

@@ -142,19 +142,26 @@ let package = Package(
         .executableTarget(
             name: "switchyard",
             dependencies: [
-                "ConsentCommands", "InspectCommands", "Startup", "Terminal", "Router", "Replaying", "Listener", "Sending", "Control",
+                "AuditCommands", "ConsentCommands", "InspectCommands", "Startup", "Terminal", "Router", "Replaying", "Listener", "Sending",
+                "Control",
                 "Ingest",
                 "PluginHost", "Delivery", "Queueing", "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles", "Holding", "Workers",
-                "Ledger", "Withdrawal", "Admission", "Judging", "Plans", "Document", "Expressions", "Platform",
+                "Audit", "MerkleLog", "Ledger", "Erasing", "Withdrawal", "Admission", "Judging", "Plans", "Document", "Expressions",
+                "Platform",
                 "CPlatform",
             ],
             path: "Sources/Command/switchyard", swiftSettings: settings,
             linkerSettings: findsRuntime),
+        // `switchyard audit`: verifies the audit trail, and proves what is in it.
+        module(
+            "AuditCommands", in: "Command",
+            ["Startup", "Terminal", "Audit", "MerkleLog", "Ledger", "StateFiles", "PluginHost", "Plans", "Platform"]),
         // `switchyard consent`, and the service that carries out its requests in a running router.
         module(
             "ConsentCommands", in: "Command",
             [
-                "Startup", "Terminal", "Control", "Reporting", "Withdrawal", "Ledger", "Spool", "HeldEventStore", "DeadLetterStore",
+                "Startup", "Terminal", "Control", "Reporting", "Erasing", "Delivery", "Withdrawal", "Audit", "Ledger", "Spool",
+                "HeldEventStore", "DeadLetterStore",
                 "StateFiles",
                 "PluginHost", "ConsentGate", "Admission", "Plans", "Document", "Events", "Platform",
             ]),
@@ -162,7 +169,8 @@ let package = Package(
         module(
             "InspectCommands", in: "Command",
             [
-                "Startup", "Terminal", "Router", "Explaining", "Listener", "Control", "Generations", "Workers", "Delivery", "Queueing",
+                "Startup", "Terminal", "Router", "Explaining", "Erasing", "Listener", "Control", "Generations", "Workers", "Delivery",
+                "Queueing",
                 "Holding",
                 "Spool", "HeldEventStore", "StateFiles", "PluginHost", "Ledger", "Judging", "Admission", "ConsentGate", "Editing",
                 "Configuration", "Plans", "Document", "Expressions", "Events", "Platform",
@@ -171,22 +179,28 @@ let package = Package(
         module(
             "Startup", in: "Command",
             [
-                "Terminal", "Router", "Replaying", "PluginHost", "Delivery", "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles",
-                "Ledger", "Admission", "ConsentGate", "Configuration", "Plans", "Document", "Platform",
+                "Terminal", "Router", "Replaying", "PluginHost", "Erasing", "Delivery", "Spool", "HeldEventStore", "DeadLetterStore",
+                "StateFiles", "Audit", "MerkleLog", "Ledger", "Admission", "ConsentGate", "Configuration", "Plans", "Document", "Platform",
             ]),
         // The command line, messages and exit codes.
         module("Terminal", in: "Command", ["Platform", "CPlatform"]),
         module(
             "Router", in: "Flow",
             [
-                "Statements", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "Delivery", "Queueing", "Ledger", "Spool",
-                "StateFiles",
+                "Statements", "Erasing", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "Delivery", "Queueing", "Audit",
+                "Ledger", "Spool", "StateFiles",
                 "Admission", "ConsentGate", "Judging", "Plans", "Events", "Platform",
             ]),
         // Writes the consent statements in the events to the ledger.
         module(
             "Statements", in: "Consent",
             ["Workers", "Ledger", "Judging", "Admission", "ConsentGate", "Events", "Platform"]),
+        // Asks providers to erase what they hold of a person.
+        module(
+            "Erasing", in: "Consent",
+            [
+                "Delivery", "Queueing", "StateFiles", "Editing", "Plans", "Expressions", "Events", "Database", "Platform", "CJansson",
+            ]),
         // Carries out withdrawals of consent, and finishes their receipts.
         module(
             "Withdrawal", in: "Consent", ["Holding", "Delivery", "Queueing", "Ledger", "Admission", "ConsentGate", "Platform"]),
@@ -249,6 +263,10 @@ let package = Package(
         module("DeadLetterStore", in: "Flow", ["StateFiles", "Admission", "ConsentGate", "Database", "Platform"]),
         // The state folder, and what its stores share: encryption, rows with checksums, and the numbers of names.
         module("StateFiles", in: "Flow", ["Admission", "Plans", "Database", "Platform", "CCrypto"]),
+        // The audit trail: its entries, its files, its writer and its verification.
+        module(
+            "Audit", in: "Consent",
+            ["MerkleLog", "Ledger", "ConsentGate", "Encoding", "Platform", "CJansson", "CCrypto"]),
         // The consent records on disk.
         module(
             "Ledger", in: "Consent", ["StateFiles", "Admission", "ConsentGate", "Events", "Database", "Platform", "CJansson", "CCrypto"]),
@@ -258,11 +276,15 @@ let package = Package(
             ["Admission", "ConsentGate", "Editing", "Sampling", "Matching", "Plans", "Expressions", "Events", "Platform"]),
         module("Sampling", in: "Rules", ["Matching", "Plans", "Expressions", "Events", "Platform"]),
         // Reads routes.json, and returns a plan or all faults with their places.
-        module("Configuration", in: "Rules", ["ConsentGate", "Plans", "Editing", "FormReading", "Document", "Expressions", "Events"]),
+        module(
+            "Configuration", in: "Rules",
+            ["MerkleLog", "ConsentGate", "Plans", "Editing", "FormReading", "Document", "Expressions", "Events"]),
         // Compares the consent in the event and in the ledger with the consent that a route demands.
         module(
             "ConsentGate", in: "Consent", ["Admission", "Matching", "Signals", "Plans", "Events", "Platform", "CPlatform"]),
         module("Matching", in: "Rules", ["Plans", "Events"]),
+        // Merkle trees, signed notes and their proofs, after RFC 6962 and C2SP. Pure: bytes in, hashes and verdicts out.
+        module("MerkleLog", in: "Consent", ["Encoding", "CCrypto"]),
         // Parcels and batches, which take only admitted events.
         module("Admission", in: "Consent", ["Events", "Platform"]),
         // The plan: the validated contents of routes.json, which the other modules use.
@@ -350,6 +372,8 @@ let package = Package(
             "SpoolTests",
             ["Spool", "StateFiles", "StoreFixtures", "TestSupport", "Admission", "ConsentGate", "Database", "Platform"]),
         tests("DatabaseTests", ["Database", "TestSupport", "Platform", "CChecksum"]),
+        tests("MerkleLogTests", ["Seeded", "MerkleLog"]),
+        tests("AuditTests", ["Seeded", "Audit", "MerkleLog", "Ledger", "ConsentGate", "TestSupport", "Platform"]),
         tests(
             "LedgerTests", ["Seeded", "Ledger", "TestSupport", "StateFiles", "Plans", "Admission", "ConsentGate", "Database", "Platform"]),
         tests("EventsTests", ["Seeded", "Events"]),
@@ -440,6 +464,12 @@ let package = Package(
         tests("SegmentTests", ["Segment", "RudderStack"] + vendorTests),
         // What every vendor must do, with each of them.
         adapterTests("VendorTests", vendors + vendorTests),
+        tests(
+            "ErasingTests",
+            [
+                "Erasing", "StateFiles", "StoreFixtures", "TestSupport", "Delivery", "Queueing", "Editing", "Plans", "Events", "Database",
+                "Platform",
+            ]),
         tests("HoldingTests", ["Holding", "HeldEventStore", "Admission", "Plans", "Platform"]),
         tests(
             "GenerationsTests",
@@ -492,7 +522,7 @@ case "checks":
                 "Queueing",
                 "PluginHost",
                 "Exec", "ExpressionKit", "HTTPKit",
-                "PluginKit", "Redaction", "Signals", "Admission", "COracle",
+                "PluginKit", "Redaction", "Signals", "Admission", "Audit", "MerkleLog", "COracle",
                 "VendorKit", "VendorSupport",
             ] + triedVendors),
         program("fuzz-expressions", in: "Fuzz", ["Seeded", "Expressions", "Events"]),

@@ -6,6 +6,12 @@ import Events
 
 protocol Fuzzer {
     mutating func next() -> (Comparison, input: [UInt8])
+    /// True if a target with a fixed number of inputs has made all of them.
+    var isDone: Bool { get }
+}
+
+extension Fuzzer {
+    var isDone: Bool { false }
 }
 
 /// All ways of scanning and simdjson's DOM must agree on every line, or the difference must be explained.

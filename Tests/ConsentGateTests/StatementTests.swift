@@ -89,6 +89,7 @@ struct StatementTests {
             (#"{"granted":[],"denied":["operations"]}"#, .state(ConsentTerms(denied: ["operations"]))),
             (#"{"denied":["analytics"]}"#, .refuse(["analytics"])),
             (#"{"withdrawn":true}"#, .withdraw(nil)),
+            (#"{"erase":true}"#, .withdraw(nil)),
             (#"{"withdrawn":["operations","analytics"]}"#, .withdraw(["analytics", "operations"])),
             (#"{"level":"none"}"#, .state(ConsentTerms(level: "none"))),
             (#"{"withdrawn":false,"level":"none"}"#, .state(ConsentTerms(level: "none"))),
@@ -107,7 +108,7 @@ struct StatementTests {
             #"{"level":"none","level":"standard"}"#, #"{"granted":"analytics"}"#, #"{"granted":["ads"]}"#, #"{"granted":[1]}"#,
             #"{"granted":[["analytics"]]}"#, #"{"denied":{"analytics":true}}"#, #"{"denied":["analytics","ads"]}"#, #"{"withdrawn":"yes"}"#,
             #"{"withdrawn":[]}"#, #"{"withdrawn":["analytics"],"level":"standard"}"#, #"{"version":"2"}"#, #"{"level":"none","version":2}"#,
-            #"{"withdrawn":null}"#, #"{"withdrawn":false}"#, #"{"level":"\ud800"}"#,
+            #"{"erase":false}"#, #"{"erase":"true"}"#, #"{"withdrawn":null}"#, #"{"withdrawn":false}"#, #"{"level":"\ud800"}"#,
         ])
     func broken(consent: String) {
         #expect(isBroken(own(consent)))

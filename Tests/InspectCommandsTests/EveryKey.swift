@@ -51,10 +51,15 @@ enum EveryKey {
     /// Everything at once, as far as keys do not exclude each other.
     private static let whole = #"""
         { "$schema": "./schema.json", "version": 1,
-          "keys": { "ids": "0123456789abcdef", "disk": "0123456789abcdef", "old": "0123456789abcdef", "spare": "0123456789abcdef", "ledger": "0123456789abcdef" },
+          "keys": { "ids": "0123456789abcdef", "disk": "0123456789abcdef", "old": "0123456789abcdef", "spare": "0123456789abcdef", "ledger": "0123456789abcdef",
+            "trail": "0123456789abcdef", "before": "0123456789abcdef" },
           "limits": { "line": "1MB", "depth": 64, "disk": "5GB", "disk_free": "1GB" },
           "message_id": { "add": true, "deduplicate": { "for": "5m", "most": 5000 } },
-          "state": { "encrypt": "disk" }, "shutdown": { "deadline": "3s" }, "admin": { "listen": "127.0.0.1:9000", "open": true },
+          "state": { "encrypt": "disk" },
+          "audit": { "key": "trail", "previous": ["before"], "origin": "example.com/log", "verdicts": "all", "retention": "70d",
+            "heads": { "file": "/elsewhere/head", "command": ["ask", "witness"], "every": "17s",
+              "witnesses": ["witness.example+9f3b8ddd+BAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8g"] } },
+          "shutdown": { "deadline": "3s" }, "admin": { "listen": "127.0.0.1:9000", "open": true },
           "sources": {
             "in": { "plugin": "stdin", "consent": "write" },
             "files": { "plugin": "file", "paths": ["a/*.log", "b/*.log"], "drain": true, "idle": "7s", "consent": "write", "poll": "9s" },
@@ -75,6 +80,7 @@ enum EveryKey {
             "default": { "level": "some", "purposes": ["ops", "ads"] },
             "fields": { "traits.role": "all", "traits.mail": "all" }, "events": { "ad_*": "all", "promo_*": "all" }, "gpc": ["ads"],
             "ledger": { "key": "ledger", "previous": ["old"] }, "evidence": "disk", "minimum_version": "2026-01",
+            "erasures": { "wait": "3m", "first": "4m", "most": "5h", "for": "6d" },
             "map": {
               "tcf": { "ads": { "purposes": [3, 4], "vendor": 77, "basis": ["legitimate_interest"] } },
               "gpp": { "ads": ["sale", "sharing"] }, "google": { "ads": ["ad_storage", "ad_user_data"] },

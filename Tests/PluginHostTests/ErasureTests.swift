@@ -115,7 +115,14 @@ struct ErasureTests {
     func absent() throws {
         let old = try make("plain", ["-DOLD"])
         defer { old.close() }
-        #expect(!old.canErase && erase(old) == ErasureAnswer(.rejected(Answer("the module cannot erase"))))
+        #expect(
+            !old.canErase
+                && erase(old)
+                    == ErasureAnswer(
+                        .rejected(
+                            Answer(
+                                "the module cannot erase; by hand: Write to privacy@erases.example.")))
+        )
         #expect(try fixture.folders.module("erases")?.description.byHand == "Write to privacy@erases.example.")
     }
 

@@ -99,6 +99,8 @@ final class StreamFixture {
     let seen: SeenIDs?
     let said = Monitor<[String]>([])
     let destroyed = Monitor<[Int64]>([])
+    /// The erasures that began, and the fault with which further ones fail.
+    let erasing = Monitor<(asked: [AskedErasure], fault: StorageFault?)>(([], nil))
     private let consentWriter: ConsentWriter
     private let lineLimit: Int
 
@@ -110,6 +112,12 @@ final class StreamFixture {
         let (said, destroyed) = (said, destroyed)
         consentWriter = ConsentWriter(
             ledger.registry, destroy: { receipts in destroyed.withLock { $0 += receipts } },
+            erase: { [erasing] (asked) throws(StorageFault) in
+                try erasing.withLock { (erasing) throws(StorageFault) in
+                    if let fault = erasing.fault { throw fault }
+                    erasing.asked += asked
+                }
+            },
             say: { line in said.withLock { $0.append(line) } })
     }
 

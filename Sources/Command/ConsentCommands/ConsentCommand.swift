@@ -17,6 +17,8 @@ public let consentCommand = Command(
         consent get ID            shows what is on record for an id
         consent set ID            records what a person agreed to, in place of earlier decisions: --level, --grant, --deny
         consent withdraw ID…      denies everything, or only --purposes; --from FILE reads the ids from a file, one per line
+        consent erase ID…         withdraws everything, and asks each provider to erase what it holds; so does withdraw --erase
+        consent erasures          lists the erasures that are open or need a person: --all, --ids, --again, --done
         consent tie ID ID…        records that the ids belong to one person: a decision for one of them applies to all
         consent untie ID          removes the ties of an id
         consent export            lists each id, hashed, with what applies to it; with --history, each decision
@@ -44,15 +46,20 @@ public let consentCommand = Command(
             name: "--at", value: "TIME",
             about: "when it was decided, such as 2026-11-21T10:30:00Z; default: now (set; import, for lines without a time)"),
         Option(name: "--purposes", value: "PURPOSES", about: "withdraw only these purposes, separated by commas (withdraw)"),
-        Option(name: "--from", value: "FILE", about: "read the ids from a file, one per line; - is standard input (withdraw)"),
+        Option(name: "--erase", about: "also ask each provider to erase what it holds of the ids (withdraw)"),
+        Option(name: "--from", value: "FILE", about: "read the ids from a file, one per line; - is standard input (withdraw, erase)"),
         Option(name: "--format", value: "FORMAT", about: "ndjson (default) or csv (export, import); text (default), csv or html (report)"),
         Option(name: "--believe", about: "the clock is right: records from the future count as made now (clock)"),
+        Option(name: "--all", about: "list the erasures that have ended too (erasures)"),
+        Option(name: "--ids", value: "NUMBER", about: "show an erasure with its ids (erasures)"),
+        Option(name: "--again", value: "NUMBER", about: "ask again, after an erasure was given up or left to a person (erasures)"),
+        Option(name: "--done", value: "NUMBER", about: "a person has erased the ids at the provider (erasures)"),
         Option(name: "--history", about: "list each decision, one per line (export)"),
         Option(name: "--json", about: "one JSON object, for machines (all but export, subject and report)"),
     ],
     run: { arguments in
         let request = try request(arguments)
-        let isReading = [.get, .export, .stats, .receipts, .clock, .subject, .report].contains(request.action)
+        let isReading = [.get, .export, .stats, .receipts, .clock, .subject, .report, .erasures].contains(request.action)
         let input = request.action == .import ? try ConsentInput(arguments.rest[0]) : nil
         if request.action == .report, let report = try reportWithoutLedger(request, arguments) {
             try Console.show(report)
@@ -106,7 +113,7 @@ private func request(_ arguments: Arguments) throws(UsageFault) -> LedgerRequest
     }
     var ids = arguments.rest
     if let list {
-        guard ids.isEmpty else { throw UsageFault("consent withdraw takes ids or --from, not both; see switchyard consent --help") }
+        guard ids.isEmpty else { throw UsageFault("consent \(word) takes ids or --from, not both; see switchyard consent --help") }
         ids = try idsOfInput(list)
     } else if ids == ["-"] {
         ids = try idsOfInput("-")

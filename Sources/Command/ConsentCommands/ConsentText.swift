@@ -1,6 +1,7 @@
 // Renders what a ledger holds, as text for a person and as JSON. It never shows a raw id, since a ledger has none.
 
 internal import ConsentGate
+internal import Erasing
 internal import Ledger
 internal import Platform
 internal import Terminal
@@ -90,7 +91,8 @@ extension LedgerSummary {
 }
 
 extension [WithdrawalReceipt] {
-    var text: String {
+    /// `erasures` has the jobs of each receipt, by its number.
+    func text(_ erasures: [Int64: [ErasureJob]]) -> String {
         if isEmpty { return "nothing was withdrawn\n" }
         return map { receipt in
             let what = receipt.purposes.map { printable($0.joined(separator: ", ")) } ?? "everything"
@@ -100,17 +102,17 @@ extension [WithdrawalReceipt] {
                 return "  \(printable(line.place)): \(grouped(line.events)) events destroyed, \(grouped(line.bytes)) bytes\(hands)\n"
             }
             return "receipt \(receipt.number): \(what) withdrawn \(timestamp(receipt.begun)) by \(printable(receipt.origin)), \(end)\n"
-                + lines.joined()
+                + lines.joined() + (erasures[receipt.number] ?? []).map { "  \($0.line)\n" }.joined()
         }.joined()
     }
 
-    var json: String {
-        "[\(map(\.json).joined(separator: ","))]"
+    func json(_ erasures: [Int64: [ErasureJob]]) -> String {
+        "[\(map { $0.json(erasures[$0.number] ?? []) }.joined(separator: ","))]"
     }
 }
 
 extension WithdrawalReceipt {
-    var json: String {
+    func json(_ erasures: [ErasureJob]) -> String {
         let lines = lines.map { line in
             "{\"place\":\(jsonQuoted(line.place)),\"at\":\(jsonQuoted(timestamp(line.at))),\"events\":\(line.events),"
                 + "\"bytes\":\(line.bytes),\"in_hands\":\(line.inHands)}"
@@ -118,7 +120,8 @@ extension WithdrawalReceipt {
         let purposes = purposes.map { "[\($0.map(jsonQuoted).joined(separator: ","))]" } ?? "null"
         return "{\"receipt\":\(number),\"purposes\":\(purposes),\"origin\":\(jsonQuoted(origin)),"
             + "\"begun\":\(jsonQuoted(timestamp(begun))),"
-            + "\"finished\":\(finished.map { jsonQuoted(timestamp($0)) } ?? "null"),\"places\":[\(lines.joined(separator: ","))]}"
+            + "\"finished\":\(finished.map { jsonQuoted(timestamp($0)) } ?? "null"),\"places\":[\(lines.joined(separator: ","))],"
+            + "\"erasures\":[\(erasures.map(\.json).joined(separator: ","))]}"
     }
 }
 

@@ -1,7 +1,9 @@
 // Sends requests to the ledger. If a router has the state folder, they go over its control socket. If no process has the folder, the
 // command claims it and opens the ledger itself. Both ways give the same answers.
 
+internal import Audit
 internal import Control
+internal import Erasing
 internal import Glibc
 internal import Ledger
 internal import Plans
@@ -14,7 +16,7 @@ internal import Terminal
 struct LedgerClient {
     private enum Place {
         case router(folder: String)
-        case folder(StateFolder, LedgerFile, LedgerService, Plan)
+        case folder(StateFolder, LedgerFile, LedgerService, Plan, AuditLog?)
     }
 
     private let place: Place
@@ -64,19 +66,39 @@ struct LedgerClient {
         return plan
     }
 
+    /// Returns the jobs of a folder that no router has. The next router that starts there asks the providers.
+    private static func erasures(in folder: StateFolder, by plan: Plan, _ audit: AuditLog?) throws -> Erasures {
+        let store = try ErasureStore.open(plan, in: folder.path, audit: audit) { Console.say($0) }!
+        return Erasures(
+            store, plan: { plan }, others: { ErasureStore.storedProviders(in: folder.path) }, target: { _ in nil },
+            say: { Console.say($0) })
+    }
+
     private static func open(_ folder: StateFolder, _ plan: Plan) throws -> Place {
-        do throws(StorageFault) {
+        do {
             var options = LedgerFile.Options(plan, under: try folder.storedKey())!
             options.warn = { Console.say($0) }
+            let audit = try AuditLog.open(plan, in: folder.path, say: Console.say)
+            if let audit { options.committed = { audit.note($0, $1) } }
             let file = try LedgerFile(folder.path + "/" + LedgerFile.name, options: options)!
-            return .folder(folder, file, LedgerService(.resting(file), folder: folder.path), plan)
-        } catch {
-            throw StateFailure(error.description)
+            try audit?.begin(AuditLog.Beginning(plan, isBrief: true), ledger: file.position) { (time) throws(StorageFault) in
+                try file.acts(after: time)
+            }
+            audit?.start()
+            let erasures = try erasures(in: folder, by: plan, audit)
+            return .folder(
+                folder, file, LedgerService(.resting(file), erasures: erasures, folder: folder.path, audit: audit), plan,
+                audit)
+        } catch let fault as StorageFault {
+            throw StateFailure(fault.description)
         }
     }
 
     func close() {
-        if case .folder(_, let file, _, _) = place { file.close() }
+        guard case .folder(_, let file, let service, _, let audit) = place else { return }
+        service.erasures.close()
+        file.close()
+        if let fault = audit?.close() { Console.say("the end of the audit trail could not be written: \(fault)") }
     }
 
     // MARK: - Asking
@@ -106,7 +128,7 @@ struct LedgerClient {
             } catch {
                 throw StateFailure(error.description)
             }
-        case .folder(_, _, let service, let plan):
+        case .folder(_, _, let service, let plan, _):
             let response = service.answer(request, by: plan)
             return (response.status, response.body)
         }

@@ -5,7 +5,7 @@ internal import Platform
 
 struct LedgerRequest: Sendable, Equatable {
     enum Action: String, CaseIterable, Sendable {
-        case get, set, withdraw, tie, untie, export, `import`, stats, receipts, clock, subject, report
+        case get, set, withdraw, erase, erasures, tie, untie, export, `import`, stats, receipts, clock, subject, report
 
         static let path = "/consent/"
         var path: String { Action.path + rawValue }
@@ -14,10 +14,10 @@ struct LedgerRequest: Sendable, Equatable {
         var ids: ClosedRange<Int> {
             switch self {
             case .get, .set, .untie, .subject: 1...1
-            case .withdraw: 1...LedgerRequest.mostWithdrawn
+            case .withdraw, .erase: 1...LedgerRequest.mostWithdrawn
             case .tie: 2...1000
             case .receipts: 0...1
-            case .export, .import, .stats, .clock, .report: 0...0
+            case .export, .import, .stats, .clock, .report, .erasures: 0...0
             }
         }
 
@@ -28,7 +28,9 @@ struct LedgerRequest: Sendable, Equatable {
             case .clock: ["believe", "json"]
             case .subject: []
             case .set: ["level", "grant", "deny", "version", "at", "json"]
-            case .withdraw: ["purposes", "from", "json"]
+            case .withdraw: ["purposes", "from", "erase", "json"]
+            case .erase: ["from", "json"]
+            case .erasures: ["all", "ids", "again", "done", "json"]
             case .export: ["format", "history"]
             case .report: ["format"]
             case .import: ["format", "at", "json"]
@@ -92,7 +94,7 @@ struct LedgerRequest: Sendable, Equatable {
     func checkIDs() throws(ConsentRefusal) {
         guard action.ids.contains(ids.count) else {
             let wanted =
-                action == .withdraw
+                action == .withdraw || action == .erase
                 ? "one id up to \(grouped(LedgerRequest.mostWithdrawn))"
                 : action == .tie ? "two ids or more" : action.ids.upperBound == 0 ? "no id" : "one id"
             throw ConsentRefusal(400, "\(action.rawValue) takes \(wanted), was given \(ids.count)")

@@ -1,9 +1,11 @@
 // Answers requests to a ledger, both for the command and for a router at its control socket. A change takes effect before the answer is
 // sent. No answer and no message repeats the id of a request, except in the events that `subject` returns.
 
+public import Audit
 internal import ConsentGate
 public import Control
 internal import Document
+public import Erasing
 internal import Events
 public import Ledger
 public import Plans
@@ -38,9 +40,12 @@ public struct LedgerService: Sendable {
     /// The beginning of the paths of all requests.
     public static let path = LedgerRequest.Action.path
 
-    private let ledger: ConsentLedger
+    let ledger: ConsentLedger
+    let erasures: Erasures
     private let imports: ConsentImports
     private let folder: String
+    /// The audit trail. It is nil if none is kept.
+    private let audit: AuditLog?
 
     /// How to configure a ledger if none is kept.
     public static let advice = #"""
@@ -52,8 +57,10 @@ public struct LedgerService: Sendable {
     private static let page = 5000
 
     /// `folder` is the state folder of the ledger.
-    public init(_ ledger: ConsentLedger, folder: String) {
+    public init(_ ledger: ConsentLedger, erasures: Erasures, folder: String, audit: AuditLog? = nil) {
         self.ledger = ledger
+        self.erasures = erasures
+        self.audit = audit
         self.folder = folder
         imports = ConsentImports(ledger)
     }
@@ -67,11 +74,42 @@ public struct LedgerService: Sendable {
             }
             let names = ConsentNames(plan)
             if action == .import {
-                return try imports.take(request.body, request: try LedgerRequest(action, form: Array(request.query.utf8)), names: names)
+                let asked = try LedgerRequest(action, form: Array(request.query.utf8))
+                return try audited(try imports.take(request.body, request: asked, names: names))
             }
-            return try answer(try LedgerRequest(action, form: request.body), names: names, plan: plan)
+            let asked = try LedgerRequest(action, form: request.body)
+            try noteAccess(asked)
+            return try audited(try answer(asked, names: names, plan: plan))
         } catch {
             return .fault(error.status, error.message)
+        }
+    }
+
+    /// Notes that a person looks at records. It is on disk before they are shown.
+    private func noteAccess(_ request: LedgerRequest) throws(ConsentRefusal) {
+        // The first part of an answer stands for all of them.
+        guard let audit, [.get, .subject, .export, .receipts, .report].contains(request.action), request.values["after"] == nil else {
+            return
+        }
+        let subject = try request.ids.first.map { (id) throws(ConsentRefusal) in
+            try ledger.use { (file) throws(StorageFault) in (file.short(of: LedgerID(id)), []) }
+        }
+        audit.note(.access("consent \(request.action.rawValue)", subject: subject, at: audit.now, keys: audit.keys))
+        do throws(StorageFault) {
+            try audit.flush()
+        } catch {
+            throw ConsentRefusal(503, "the access cannot be recorded in the audit trail: \(error)")
+        }
+    }
+
+    /// Returns the response when everything that it tells is in the audit trail.
+    private func audited(_ response: Response) throws(ConsentRefusal) -> Response {
+        do throws(StorageFault) {
+            try audit?.flush()
+            return response
+        } catch {
+            throw ConsentRefusal(
+                503, "what was asked for is done, but the audit trail cannot be written, and tries again: \(error)")
         }
     }
 
@@ -89,9 +127,12 @@ public struct LedgerService: Sendable {
                 guard let id = ids.first else { return (try file.receipts(), []) }
                 return (try file.receipts(of: id), [])
             }
-            return shown(request, json: receipts.json) { receipts.text }
+            let jobs = try jobs(of: receipts)
+            return shown(request, json: receipts.json(jobs)) { receipts.text(jobs) }
+        case .erase: return try erase(request)
+        case .erasures: return try listErasures(request)
         case .set: return try set(ids[0], request: request, names: names)
-        case .withdraw: return try withdraw(ids, request: request, names: names)
+        case .withdraw: return try request.values["erase"] != nil ? erase(request) : withdraw(ids, request: request, names: names)
         case .tie: return try tie(ids, request)
         case .untie:
             let isDone = try ledger.use { (file) throws(StorageFault) in
@@ -104,7 +145,7 @@ public struct LedgerService: Sendable {
         case .clock: return try clock(request)
         case .report: return try report(request, plan)
         case .subject:
-            var inquiry = try SubjectInquiry(ids[0], ledger, folder: folder, by: plan)
+            var inquiry = try SubjectInquiry(ids[0], ledger, erasures, folder: folder, by: plan)
             let lines = try inquiry.answer(after: request.values["after"])
             return Response(200, type: "text/plain; charset=utf-8", lines)
         }
@@ -125,6 +166,8 @@ public struct LedgerService: Sendable {
     private func report(_ request: LedgerRequest, _ plan: Plan) throws(ConsentRefusal) -> Response {
         let format = try request.reportFormat
         var facts = try ledger.use { (file) throws(StorageFault) in (try ReportFacts.read(file), []) }
+        facts.erasures = try stored { (erasures) throws(StorageFault) in try erasures.allJobs() }
+            .filter { $0.phase.isOpen || $0.phase.needsPerson }.map(\.reported)
         facts.damaged = SetAsideFiles(in: folder).names.map { name in
             ReportFacts.DamagedFile(name: name, bytes: SetAsideFiles.size(of: name, in: folder) ?? 0)
         }
@@ -154,28 +197,26 @@ public struct LedgerService: Sendable {
     /// Withdraws the consent of all these ids in one transaction.
     private func withdraw(_ ids: [LedgerID], request: LedgerRequest, names: ConsentNames) throws(ConsentRefusal) -> Response {
         let purposes = try request.list("purposes").map { (list) throws(ConsentRefusal) in try names.purposes(list, of: "purposes") }
-        let receipts: [Int64]
-        switch ledger {
-        case .resting(let file):
-            do throws(StorageFault) {
-                // The next router that starts with this folder destroys the waiting events.
-                receipts = try file.withdraw(all: ids, purposes: purposes, origin: ledger.origin).receipts
-            } catch {
-                throw ConsentRefusal(error)
-            }
-        case .running(_, let withdrawals):
-            do throws(StorageFault) {
-                receipts = try withdrawals.withdraw(all: ids, purposes: purposes, origin: ledger.origin)
-            } catch {
-                throw ConsentRefusal(error)
-            }
-        }
+        let receipts = try recordWithdrawal(ids, purposes: purposes)
         if ids.count == 1 {
             var shown: Int64?
             if case .running = ledger { shown = receipts.first }
             return decided(request, holds: !receipts.isEmpty, receipt: shown)
         }
         return withdrawn(request, ids: ids.count, receipts)
+    }
+
+    /// Records the withdrawals in one transaction. Returns the receipts of those that hold.
+    func recordWithdrawal(_ ids: [LedgerID], purposes: [String]?) throws(ConsentRefusal) -> [Int64] {
+        do throws(StorageFault) {
+            switch ledger {
+            // The next router that starts with this folder destroys the waiting events.
+            case .resting(let file): return try file.withdraw(all: ids, purposes: purposes, origin: ledger.origin).receipts
+            case .running(_, let withdrawals): return try withdrawals.withdraw(all: ids, purposes: purposes, origin: ledger.origin)
+            }
+        } catch {
+            throw ConsentRefusal(error)
+        }
     }
 
     private func withdrawn(_ request: LedgerRequest, ids: Int, _ receipts: [Int64]) -> Response {
@@ -240,7 +281,7 @@ public struct LedgerService: Sendable {
         return Response(200, type: "text/plain; charset=utf-8", Array("\(next.map { String($0) } ?? "")\n".utf8) + text)
     }
 
-    private func shown(_ request: LedgerRequest, json: String, text: () -> String) -> Response {
+    func shown(_ request: LedgerRequest, json: String, text: () -> String) -> Response {
         request.values["json"] != nil ? Response(200, json + "\n") : Response(200, type: "text/plain; charset=utf-8", text())
     }
 }

@@ -4,6 +4,7 @@
 
 internal import Admission
 internal import DeadLetterStore
+internal import Erasing
 internal import HeldEventStore
 internal import Ledger
 internal import Plans
@@ -43,6 +44,7 @@ struct SubjectInquiry {
     private let folder: String
     private let plan: Plan
     private let ledger: ConsentLedger
+    private let erasures: Erasures
     private let subjects: Set<SubjectKey>
     private let own: SubjectKey
     private let cipher: Cipher?
@@ -51,7 +53,8 @@ struct SubjectInquiry {
     /// The number of bytes of events at which a part ends.
     private static let part = 1 << 20
 
-    init(_ id: LedgerID, _ ledger: ConsentLedger, folder: String, by plan: Plan) throws(ConsentRefusal) {
+    init(_ id: LedgerID, _ ledger: ConsentLedger, _ erasures: Erasures, folder: String, by plan: Plan) throws(ConsentRefusal) {
+        self.erasures = erasures
         self.id = id
         self.folder = folder
         self.plan = plan
@@ -113,7 +116,9 @@ struct SubjectInquiry {
         }
         let ties = (entry?.ties ?? []).map { "{\"hmac\":\"\($0.digits)\",\"key\":\(jsonQuoted($0.key))}" }
         lines += "{\"place\":\"ledger\"," + entry.json.dropFirst().dropLast() + ",\"ties\":[\(ties.joined(separator: ","))]}\n"
-        for receipt in receipts { lines += "{\"place\":\"receipts\"," + receipt.json.dropFirst() + "\n" }
+        for receipt in receipts {
+            lines += "{\"place\":\"receipts\"," + receipt.json(try erasures.jobs(of: receipt.number)).dropFirst() + "\n"
+        }
     }
 
     private mutating func lookIntoMemory() {

@@ -1,8 +1,10 @@
 // Loads what the command line names: the plan, other input files, and the path of the state folder.
 
+internal import Audit
 internal import Configuration
 internal import Document
 internal import Glibc
+internal import MerkleLog
 public import Plans
 public import Platform
 public import PluginHost
@@ -31,7 +33,9 @@ public enum Loading {
             contents: { path in contents(of: path, most: 1 << 20).mapError { PlaceholderFault($0.description) } },
             catalog: catalog)
         do throws(ConfigurationFaults) {
-            return try reader.read(text, file: file)
+            var plan = try reader.read(text, file: file)
+            plan.keepText(text)
+            return plan
         } catch {
             throw ConfigurationFailure(lines: error.faults.map(\.description))
         }
@@ -85,6 +89,14 @@ public enum Loading {
 }
 
 extension Plan {
+    /// Keeps the text of the file for the audit trail, with "(secret)" for the keys and for everything that no output may show.
+    fileprivate mutating func keepText(_ text: [UInt8]) {
+        guard audit != nil else { return }
+        let keys = HiddenTexts(keys.map { String(decoding: $0.secret.bytes, as: UTF8.self) })
+        let masked = Array(keys.masked(hidden.masked(String(decoding: text, as: UTF8.self))).utf8)
+        self.text = PlanText(bytes: masked, hash: hex(Digest(of: masked).bytes))
+    }
+
     /// Adds an HTTP source. In a plan without sources it replaces the default source.
     fileprivate mutating func listen(at address: ListenAddress) {
         guard !sources.contains(where: { $0.http?.listen == address }) else { return }

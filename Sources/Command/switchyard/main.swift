@@ -1,5 +1,6 @@
 // The entry point of the command. It picks the subcommand, and turns errors into a message and an exit code.
 
+internal import AuditCommands
 internal import CPlatform
 internal import ConsentCommands
 internal import Glibc
@@ -11,7 +12,7 @@ internal import Terminal
 
 let commands = [
     runCommand, checkCommand, explainCommand, evalCommand, providersCommand, schemaCommand, statusCommand, reloadCommand,
-    deadLettersCommand, replayCommand, spoolCommand, sendCommand, consentCommand,
+    deadLettersCommand, replayCommand, spoolCommand, sendCommand, consentCommand, auditCommand,
 ]
 
 assert(Set(commands.map(\.name)).count == commands.count, "two commands have the same name")

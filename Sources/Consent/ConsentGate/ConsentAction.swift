@@ -25,6 +25,8 @@ public struct ConsentAction: Sendable, Equatable {
     public var ids: [[UInt8]]
     /// The time when the person decided, as the event says, in nanoseconds since 1970.
     public var time: Int64?
+    /// True if providers are to be asked to erase. Then the act is a withdrawal of everything.
+    public var erases = false
     /// What the event carries as evidence. It is nil if it carries none.
     public var evidence: ConsentEvidence?
 

@@ -180,13 +180,14 @@ public struct ConsentStatementReader: ~Copyable {
             if let fault = read(name, value, into: &form), form.fault == nil { form.fault = fault }
         }
         action.act = form.act
+        action.erases = form.erases
         if !form.evidence.isEmpty { action.evidence = form.evidence }
     }
 
     /// Reads a member. Returns the reason why it is invalid, or nil if it is valid.
     private mutating func read(_ name: ByteRun, _ value: ByteRun, into form: inout OwnForm) -> String? {
         guard let member = decoder.decode(name).flatMap(OwnForm.Member.init), form.seen.insert(member).inserted else {
-            return "its consent may hold only level, granted, denied, version, withdrawn, ipAddress, userAgent and text, each once"
+            return "its consent may hold only level, granted, denied, version, withdrawn, erase, ipAddress, userAgent and text, each once"
         }
         switch member {
         case .level:
@@ -201,6 +202,9 @@ public struct ConsentStatementReader: ~Copyable {
         case .ipAddress: form.evidence.ipAddress = evidence(value)
         case .userAgent: form.evidence.userAgent = evidence(value)
         case .text: form.evidence.text = evidence(value)
+        case .erase:
+            guard value.isTrue || value.isFalse else { return "consent.erase is neither true nor false" }
+            form.erases = value.isTrue
         case .withdrawn:
             if value.isTrue || value.isFalse { form.isWithdrawn = value.isTrue } else { form.withdrawn = names(value) }
             if !value.isTrue, !value.isFalse, form.withdrawn?.isEmpty ?? true {
@@ -259,7 +263,7 @@ private func members(_ object: Bytes, _ body: (ByteRun, ByteRun) -> Void) {
 /// The content of `consent` in an event of type `consent`.
 private struct OwnForm {
     enum Member: String, CaseIterable {
-        case level, granted, denied, version, withdrawn, ipAddress, userAgent, text
+        case level, granted, denied, version, withdrawn, erase, ipAddress, userAgent, text
 
         init?(_ name: ByteRun) {
             guard let member = Member.allCases.first(where: { name.bytes.elementsEqual($0.rawValue.utf8) }) else { return nil }
@@ -273,12 +277,13 @@ private struct OwnForm {
     var denied: [String] = []
     var withdrawn: [String]?
     var isWithdrawn = false
+    var erases = false
     var evidence = ConsentEvidence()
     var fault: String?
 
     var act: ConsentAction.Act {
-        // A withdrawal of everything counts, whatever else the object holds.
-        if isWithdrawn { return .withdraw(nil) }
+        // A withdrawal of everything counts, whatever else the object holds. An erasure withdraws, so that nothing arrives behind it.
+        if isWithdrawn || erases { return .withdraw(nil) }
         if let fault { return .broken(fault) }
         let isState = level != nil || seen.contains(.granted)
         if let withdrawn {

@@ -51,7 +51,8 @@ extension LedgerFile {
         _ terms: ConsentTerms, of row: SubjectRow, decided: Int64?, origin: String, _ evidence: ConsentEvidence?
     ) throws(StorageFault) -> LedgerOutcome {
         let decided = min(decided ?? now, now)
-        let origin = try names.origin(origin, in: database)
+        let name = origin
+        let origin = try names.origin(name, in: database)
         assert(row.number > 0, "an id has no row")
         let number = try names.number(of: terms, in: database)
         let holds = row.terms == nil || decided >= row.decided
@@ -67,6 +68,7 @@ extension LedgerFile {
             last.reset()
             try keep(evidence, subject: row.number, decision: decision)
         }
+        acts.append(.decided(row.id.short, terms, decided: decided, received: now, origin: name, holds: holds))
         guard holds else { return LedgerOutcome(holds: false, changes: []) }
         var held = number
         if let old = row.terms, old != number, row.decided == decided {

@@ -112,8 +112,9 @@ extension LedgerFile {
     }
 
     /// Verifies a file that is only read. Returns nil if there is none.
-    static func look(_ path: String, _ options: Options) throws(StorageFault) -> (database: Database, rows: RowGuard)? {
+    static func look(_ path: String, _ options: Options) throws(StorageFault) -> (database: Database, rows: RowGuard, proof: Proof?)? {
         let database: Database
+        let proof: Proof?
         switch try FileSight.look(at: path, as: LedgerSchema.format, vfs: options.vfs).state {
         case .absent:
             try checkAbsence(path)
@@ -122,13 +123,13 @@ extension LedgerFile {
         case .old(let old, _):
             old.closeKeepingLog()
             throw StorageFault(.failed, "\(path): has an older format; the next router or command that writes to it upgrades it")
-        case .whole(let whole, _): database = whole
+        case .whole(let whole, let seen): (database, proof) = (whole, seen)
         }
         do throws(StorageFault) {
             try database.run("PRAGMA query_only = ON")
             let (rows, _) = try verified(database, version: try database.number("PRAGMA user_version") ?? 0, options)
             try checkMark(database, options)
-            return (database, rows)
+            return (database, rows, proof)
         } catch {
             database.closeKeepingLog()
             throw error

@@ -34,6 +34,7 @@ extension LedgerFile {
             }
             assert(fresh.isEmpty, "a tied id has no row")
             assert(Set(groups.flatMap { $0.map(\.number) }).count == count, "an id is in two groups")
+            acts.append(.tied(groups.flatMap { $0.map(\.id.short) }))
             return .tied(try join(groups))
         }
     }
@@ -62,6 +63,7 @@ extension LedgerFile {
             let group = try members(of: row)
             let before = try effective(group)
             unties += 1
+            acts.append(.untied(row.id.short))
             let rest = group.filter { $0.number != row.number }
             assert(rest.count < group.count, "an id is not among the ids of its own person")
             var changes: [LedgerChange] = []

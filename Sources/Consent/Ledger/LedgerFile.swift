@@ -27,6 +27,8 @@ public final class LedgerFile: @unchecked Sendable {
         public var evidence: Cipher?
         /// Receives warnings for the operator.
         public var warn: @Sendable (String) -> Void = { _ in }
+        /// Gets what each write did, after its commit and before the write returns. The list is empty if the write changed no record.
+        public var committed: (@Sendable ([LedgerAct], LedgerPosition) -> Void)?
 
         public init(keys: LedgerKeys, short: @escaping @Sendable ([UInt8]) -> ShortHash) {
             self.keys = keys
@@ -48,6 +50,8 @@ public final class LedgerFile: @unchecked Sendable {
     var pending: [WithdrawalLog.Entry] = []
     /// SQLite's number of the commits of other connections.
     private var others: Int64 = 0
+    /// The proof that a file had when it was opened read-only.
+    private var seenProof: Proof?
     var names = LedgerNames()
     /// The latest time that was ever written.
     private var lastReceived: Int64 = 0
@@ -58,6 +62,8 @@ public final class LedgerFile: @unchecked Sendable {
     /// The number of ids that were untied so far. It includes writes that were rolled back.
     var unties = 0
     private var isWriting = false
+    /// What the current write has done so far.
+    var acts: [LedgerAct] = []
     /// The fault that keeps the current write from being committed.
     private var broken: StorageFault?
 
@@ -100,7 +106,7 @@ public final class LedgerFile: @unchecked Sendable {
         levels = options.levels
         let looked = try LedgerFile.advised { () throws(StorageFault) in try LedgerFile.look(path, options) }
         guard let looked else { return nil }
-        (database, rows) = looked
+        (database, rows, seenProof) = (looked.database, looked.rows, looked.proof)
         do throws(StorageFault) {
             try LedgerFile.advised { () throws(StorageFault) in try readTime() }
         } catch {
@@ -158,9 +164,12 @@ public final class LedgerFile: @unchecked Sendable {
             }
         }
         isWriting = true
+        acts.removeAll()
         assert(broken == nil, "the fault of an earlier write is left")
         pending = []
-        now = max(options.clock.wall(), lastReceived)
+        let wall = options.clock.wall()
+        // While the clock is behind, each write still has a time of its own: what was written after a time can be told.
+        now = wall < lastReceived ? lastReceived + 1 : wall
         defer {
             isWriting = false
             broken = nil
@@ -183,6 +192,7 @@ public final class LedgerFile: @unchecked Sendable {
                 }
             }
             lastReceived = now
+            if let position { options.committed?(acts, position) }
             return result
         } catch {
             // The rolled-back write may have given out row numbers, which other names may get now.
@@ -217,6 +227,11 @@ public final class LedgerFile: @unchecked Sendable {
         }
     }
 
+    /// How far the file has come, or had come when it was opened read-only.
+    public var position: LedgerPosition? {
+        (file?.proof ?? seenProof).map { LedgerPosition(database: $0.database, commits: $0.sequence, written: lastReceived) }
+    }
+
     // MARK: - Time
 
     static let tolerance: Int64 = 300_000_000_000
@@ -237,6 +252,7 @@ public final class LedgerFile: @unchecked Sendable {
                     .bind(1, time).run()
             }
             now = time
+            acts.append(.believedClock(time))
         }
         try withdrawals?.limit(to: time)
     }
@@ -254,6 +270,7 @@ public final class LedgerFile: @unchecked Sendable {
                 "DELETE FROM receipt_lines WHERE receipt IN (SELECT number FROM receipts WHERE finished < ?1)",
                 "DELETE FROM receipts WHERE finished < ?1",
             ] { try database.statement(sql).bind(1, time).run() }
+            acts.append(.forgot(before: time))
         }
         try tidy()
     }

@@ -49,6 +49,13 @@ struct LedgerNames {
         return find.text(0)
     }
 
+    func name(ofOrigin number: Int64, in database: Database) throws(StorageFault) -> String {
+        let find = try database.statement("SELECT name FROM origins WHERE number = ?1 AND \(LedgerSchema.originIsWhole)").bind(1, number)
+        defer { find.reset() }
+        guard try find.step() else { throw StorageFault(.damaged, "\(database.path): refers to an origin that it does not have") }
+        return find.text(0)
+    }
+
     // MARK: - Terms
 
     mutating func number(of wanted: ConsentTerms, in database: Database) throws(StorageFault) -> Int64 {

@@ -55,7 +55,9 @@ extension LedgerFile {
                     try insert.bind(1, lending: UnsafeRawBufferPointer(hmac)).bind(3, lending: UnsafeRawBufferPointer(shorts)).run()
                 }
             }
-            return try database.number("SELECT last_insert_rowid()") ?? 0
+            let number = try database.number("SELECT last_insert_rowid()") ?? 0
+            acts.append(.withdrawn(receipt: number, try person(of: id), purposes: purposes, origin: origin))
+            return number
         }
     }
 
@@ -70,12 +72,14 @@ extension LedgerFile {
                 FROM receipt_lines WHERE receipt = ?1
                 """
             ).bind(1, receipt).bind(2, line.place).bind(3, line.at).bind(4, line.events).bind(5, line.bytes).bind(6, line.inHands).run()
+            acts.append(.destroyed(receipt: receipt, line))
         }
     }
 
     public func finishReceipt(_ receipt: Int64) throws(StorageFault) {
         try write { () throws(StorageFault) in
             try database.statement("UPDATE receipts SET finished = ?2 WHERE number = ?1").bind(1, receipt).bind(2, now).run()
+            acts.append(.finished(receipt: receipt))
         }
     }
 

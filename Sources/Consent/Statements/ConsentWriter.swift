@@ -7,10 +7,12 @@ internal import ConsentGate
 internal import Events
 public import Judging
 public import Ledger
-internal import Platform
+public import Platform
 public import Workers
 
 public final class ConsentWriter: Sendable {
+    public typealias Erase = @Sendable ([AskedErasure]) throws(StorageFault) -> Void
+
     private struct Reported {
         var warnings: Set<String> = []
         /// True if the last write of the ledger failed.
@@ -25,10 +27,16 @@ public final class ConsentWriter: Sendable {
     private let withdrawn = Monitor(Int64.min)
     /// Destroys the waiting events of withdrawals that are in the ledger, given the numbers of their receipts.
     private let destroy: @Sendable ([Int64]) -> Void
+    /// Begins erasures at providers. When it returns, they are on disk.
+    private let erase: Erase
     private let say: @Sendable (String) -> Void
     private let reported = Monitor(Reported())
 
-    public init(_ registry: Registry, destroy: @escaping @Sendable ([Int64]) -> Void, say: @escaping @Sendable (String) -> Void) {
+    public init(
+        _ registry: Registry, destroy: @escaping @Sendable ([Int64]) -> Void, erase: @escaping Erase,
+        say: @escaping @Sendable (String) -> Void
+    ) {
+        self.erase = erase
         self.registry = registry
         self.destroy = destroy
         self.say = say
@@ -46,7 +54,8 @@ public final class ConsentWriter: Sendable {
     }
 
     /// Writes the statements of a block. Call it in turn, before the worker's parcels are handed over. Returns false if the ledger could
-    /// not be written. Then the ledger lacks what the events of the block granted.
+    /// not be written. Then the ledger lacks what the events of the block granted. Also returns false if erasures could not be stored that
+    /// events ask for. Then their withdrawals hold, and the block must not be acknowledged, so that the events come again.
     public func settle(_ worker: inout Worker, _ ruleset: Ruleset, source: String) -> Bool {
         guard let consentIntake = worker.consentIntake, let vocabulary = ruleset.consent?.vocabulary else { return true }
         if consentIntake.epoch != changes.epoch, changes.concern(worker.judge, since: consentIntake.epoch) || consentIntake.isOutdated {
@@ -59,9 +68,9 @@ public final class ConsentWriter: Sendable {
         guard worker.isWaiting else { return true }
         let source = StatementSource(name: source, mayWrite: consentIntake.mayWrite, vocabulary: vocabulary)
         do throws(StorageFault) {
-            try write(&worker, source)
+            let erasures = try write(&worker, source)
             tell(failing: nil)
-            return true
+            return begin(erasures)
         } catch {
             tell(failing: error)
             enforce(&worker, vocabulary)
@@ -69,7 +78,19 @@ public final class ConsentWriter: Sendable {
         }
     }
 
-    private func write(_ worker: inout Worker, _ source: StatementSource) throws(StorageFault) {
+    private func begin(_ erasures: [AskedErasure]) -> Bool {
+        if erasures.isEmpty { return true }
+        do throws(StorageFault) {
+            try erase(erasures)
+            return true
+        } catch {
+            say("erasures that events ask for cannot be stored: \(error); their withdrawals hold, and the events are not acknowledged")
+            return false
+        }
+    }
+
+    /// Returns the erasures that the events ask for.
+    private func write(_ worker: inout Worker, _ source: StatementSource) throws(StorageFault) -> [AskedErasure] {
         var writes = LedgerWrites(source)
         var last: Int64?
         try registry.write(
@@ -95,6 +116,7 @@ public final class ConsentWriter: Sendable {
         worker.heard.add(writes.counts)
         destroy(writes.receipts)
         for warning in writes.warnings { tell(warning, source.name) }
+        return writes.erasures
     }
 
     /// Judges the block by the refusals of its events, which it sets in memory alone.
@@ -118,7 +140,7 @@ public final class ConsentWriter: Sendable {
         let words =
             switch warning {
             case .forbidden:
-                "\(source): an event grants consent or ties ids, which only a source or key with \"consent\": \"write\" may do; "
+                "\(source): an event grants consent, ties ids or asks for an erasure, which only a source or key with \"consent\": \"write\" may do; "
                     + "such events are routed and counted, and their refusals hold"
             case .broken(let words): "\(source): the ledger skips a consent event: \(words); the event is routed and counted"
             }

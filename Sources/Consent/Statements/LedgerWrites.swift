@@ -7,6 +7,15 @@ internal import Ledger
 internal import Platform
 internal import Workers
 
+/// An erasure at providers that an event asks for. Its withdrawals are in the ledger.
+public struct AskedErasure: Sendable, Equatable {
+    public var ids: [String]
+    public var receipts: [Int64]
+    /// Ids of the same person that are known only as hashes, as `KEY:DIGITS`.
+    public var outOfReach: [String]
+    public var origin: String
+}
+
 /// The source of a block, and what it may do.
 struct StatementSource {
     let name: String
@@ -27,6 +36,8 @@ struct LedgerWrites {
     private(set) var changes: [LedgerChange] = []
     /// The receipts of withdrawals. Their events are destroyed after the commit.
     private(set) var receipts: [Int64] = []
+    /// The erasures that events ask for. They begin after the commit.
+    private(set) var erasures: [AskedErasure] = []
     /// Pairs of ids that are tied at the end of the block. It may not list all of them.
     private(set) var ties: [(SubjectKey, SubjectKey)] = []
     private(set) var counts = ConsentCounts()
@@ -80,12 +91,33 @@ struct LedgerWrites {
     }
 
     private mutating func withdraw(_ action: ConsentAction, _ file: LedgerFile) throws(StorageFault) {
+        let before = receipts.count
         for id in action.ids.map(LedgerID.raw) {
             let decided = action.decided(after: try file.lastDecision(of: id)?.decided)
             changes += try file.withdraw(id, decided: decided, origin: source.origin, evidence: action.evidence).changes
             try begin(of: id, nil, file)
         }
-        counts.taken += 1
+        guard action.erases, !source.mayWrite else {
+            counts.taken += 1
+            if action.erases { try erase(action, Array(receipts[before...]), file) }
+            return
+        }
+        noteForbidden()
+    }
+
+    /// Notes that providers are to be asked to erase the ids, which are withdrawn.
+    private mutating func erase(_ action: ConsentAction, _ receipts: [Int64], _ file: LedgerFile) throws(StorageFault) {
+        var own: Set<HashedID> = []
+        var ties: Set<HashedID> = []
+        for id in action.ids.map(LedgerID.raw) {
+            guard let entry = try file.get(id) else { continue }
+            own.insert(entry.id)
+            ties.formUnion(entry.ties)
+        }
+        erasures.append(
+            AskedErasure(
+                ids: action.ids.map { String(decoding: $0, as: UTF8.self) }, receipts: receipts,
+                outOfReach: ties.subtracting(own).map { "\($0.key):\($0.digits)" }.sorted(), origin: source.origin))
     }
 
     /// Begins a receipt, unless the source may not write.

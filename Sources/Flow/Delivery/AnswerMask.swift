@@ -1,11 +1,12 @@
-// Removes from the answer of a vendor what it repeats of a batch, before the answer reaches the log. An answer such as "no user u1" would
+// Removes from the answer of a vendor what it repeats of a batch or of an erasure, before the answer reaches the log. An answer such as "no user u1" would
 // otherwise put the ids of people there. The dead letters keep the whole answer, since they have the events too.
 
 internal import Admission
 internal import Glibc
+internal import Platform
 internal import Queueing
 
-enum AnswerMask {
+public enum AnswerMask {
     static let mark = "[…]"
 
     /// Returns the outcome with answers that can be shown.
@@ -16,6 +17,31 @@ enum AnswerMask {
             masked.events[index] = self.masked(outcome, in: batch.event(index))
         }
         return masked
+    }
+
+    /// Returns the message without these ids, also as they stand in a JSON string or in a URL.
+    public static func text(_ message: String, hiding ids: [String]) -> String {
+        var masked = MaskedMessage(message)
+        for id in ids {
+            for form in Set([id, String(jsonQuoted(id).dropFirst().dropLast()), percentEncoded(id)]) {
+                Array(form.utf8).withUnsafeBytes { bytes in
+                    if masked.canHold(bytes[...]) { masked.hide(bytes[...]) }
+                }
+            }
+        }
+        return masked.text ?? message
+    }
+
+    private static func percentEncoded(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: bytes.append(byte)
+            default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     private static func masked(_ outcome: Outcome, in bytes: UnsafeRawBufferPointer) -> Outcome {

@@ -278,6 +278,12 @@ public final class Lane: Sendable {
         return batches.map { $0.subset($0.events(of: subjects)) }.filter { $0.count > 0 }
     }
 
+    /// The number of the last delivery so far.
+    public var lastDelivery: UInt64 { state.withLock { $0.lastDelivery } }
+
+    /// True if the provider has ended every delivery up to this one, or if its deadline is over.
+    public func hasEnded(upTo delivery: UInt64) -> Bool { state.withLock { $0.hasEnded(upTo: delivery) } }
+
     /// What withdrawals have destroyed in this lane so far, by receipt.
     public var destroyed: Destroyed { state.withLock { $0.destroyed } }
 

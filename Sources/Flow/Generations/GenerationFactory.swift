@@ -17,6 +17,8 @@ public final class GenerationFactory: Sendable {
     private let watchdog: Watchdog
     private let records: ConsentRecords?
     private let levels: RunNames
+    /// The key under which the audit trail hashes the ids of events. It is nil if there is no trail.
+    private let verdictKey: [UInt8]?
     /// The second check. It is nil if no ledger is kept.
     public let check: SecondCheck?
     private let news: @Sendable (Lane, Lane.News) -> Void
@@ -33,7 +35,7 @@ public final class GenerationFactory: Sendable {
 
     public init(
         names: RunNames, key: [UInt8], deadLetters: DeadLetters, clock: Clock, watchdog: Watchdog, seed: UInt64,
-        records: ConsentRecords? = nil, check: SecondCheck? = nil, levels: RunNames = RunNames(),
+        records: ConsentRecords? = nil, check: SecondCheck? = nil, levels: RunNames = RunNames(), verdictKey: [UInt8]? = nil,
         news: @escaping @Sendable (Lane, Lane.News) -> Void
     ) {
         self.names = names
@@ -43,6 +45,7 @@ public final class GenerationFactory: Sendable {
         self.watchdog = watchdog
         self.records = records
         self.levels = levels
+        self.verdictKey = verdictKey
         self.check = check
         self.news = news
         state = Monitor(State(random: RandomSource(seed: seed)))
@@ -74,11 +77,16 @@ public final class GenerationFactory: Sendable {
         for destination in generation.destinations { destination.lane.adopt(routeRetention: retention) }
     }
 
+    private func verdicts(_ plan: Plan) -> VerdictKeeping? {
+        guard let verdictKey, let wanted = plan.audit?.verdicts, wanted != .none else { return nil }
+        return VerdictKeeping(key: verdictKey, keepsAll: wanted == .all)
+    }
+
     public func generation(_ number: Int, plan: Plan, destinations: [Destination], routes: [UInt16]) -> Generation {
         // All generations use the same key, so that a subject always has the same subject key.
         let ruleset = Ruleset(
             plan, numbers: routes, subjectKey: key, locatesMessageIDs: destinations.contains { $0.lane.isDurable }, memories: memories,
-            records: records, levels: levels)
+            records: records, levels: levels, verdicts: verdicts(plan))
         return Generation(number: number, plan: plan, ruleset: ruleset, destinations: destinations, routes: routes)
     }
 }

@@ -52,8 +52,7 @@ public enum Listing {
             ["repeats", about.deduplicates ? "recognized by their messageId" : "not recognized"],
             [
                 "erasure",
-                (about.canErase
-                    ? "can erase the data of subjects, but the router does not call it yet" : "cannot erase the data of subjects")
+                (about.canErase ? "can erase the data of subjects" : "cannot erase the data of subjects")
                     + (about.byHand.isEmpty ? "" : ". By hand: \(ForeignText.harmless(about.byHand))"),
             ],
         ])

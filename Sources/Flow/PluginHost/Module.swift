@@ -46,7 +46,8 @@ public final class Module: Sendable {
                 throw ModuleFault("\(whose) called exit(\(exited.code)) in create; a module refuses settings by returning NULL")
             }
         }
-        return ModuleInstance(table: table, handle: handle, asks: description.asks, callbacks: callbacks, visitor: visitor)
+        return ModuleInstance(
+            table: table, handle: handle, asks: description.asks, byHand: description.byHand, callbacks: callbacks, visitor: visitor)
     }
 
     /// The result of a call of create.

@@ -11,7 +11,8 @@ extension ModuleInstance {
 
     public func erase(_ request: ErasureRequest, _ done: @escaping @Sendable (ErasureAnswer) -> Void) {
         guard let erase = table.erase_subjects else {
-            return done(ErasureAnswer(.rejected(Answer("the module cannot erase"))))
+            let advice = byHand.isEmpty ? "" : "; by hand: \(ForeignText.harmless(byHand))"
+            return done(ErasureAnswer(.rejected(Answer("the module cannot erase\(advice)"))))
         }
         guard enter() else { return done(ErasureAnswer(.retry(Answer("the provider is closed"), after: nil))) }
         defer { leave() }

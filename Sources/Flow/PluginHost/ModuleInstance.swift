@@ -24,11 +24,17 @@ public final class ModuleInstance: Provider, @unchecked Sendable {
     let visitor: ExitGuard.Visitor
     /// True if the module asks before each request begins.
     let asks: Bool
+    /// What a person does at the destination to erase someone without the module. It is empty if the module does not say it.
+    let byHand: String
     private let life = Monitor(Life())
 
-    init(table: switchyard_plugin, handle: UnsafeMutableRawPointer, asks: Bool, callbacks: Callbacks, visitor: ExitGuard.Visitor) {
+    init(
+        table: switchyard_plugin, handle: UnsafeMutableRawPointer, asks: Bool, byHand: String, callbacks: Callbacks,
+        visitor: ExitGuard.Visitor
+    ) {
         self.table = table
         self.asks = asks
+        self.byHand = byHand
         self.handle = handle
         self.callbacks = callbacks
         self.visitor = visitor

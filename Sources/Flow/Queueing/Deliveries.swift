@@ -42,6 +42,12 @@ struct Deliveries {
     var inOrder: [(token: UInt64, handed: Handed)] { inFlight.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
     subscript(token: UInt64) -> Handed? { inFlight[token] }
 
+    /// The number of the last delivery so far. It is 0 if there was none.
+    var last: UInt64 { lastToken }
+
+    /// True if no delivery up to this one is in flight.
+    func hasEnded(upTo delivery: UInt64) -> Bool { inFlight.keys.allSatisfy { $0 > delivery } }
+
     func isOfReplacedProvider(_ token: UInt64) -> Bool { token < firstToken }
 
     /// Notes that another provider gets the deliveries from now on.

@@ -25,6 +25,12 @@ extension LaneState {
         return []
     }
 
+    /// The number of the last delivery so far.
+    public var lastDelivery: UInt64 { deliveries.last }
+
+    /// True if the provider has ended every delivery up to this one, or if its deadline is over.
+    public func hasEnded(upTo delivery: UInt64) -> Bool { deliveries.hasEnded(upTo: delivery) }
+
     /// What withdrawals have destroyed in this lane so far, by receipt.
     public var destroyed: Destroyed { withdrawals.destroyed }
 

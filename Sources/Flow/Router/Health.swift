@@ -1,7 +1,9 @@
 // The health of the router. It is healthy if all threads make progress and no lane has stopped. It is ready if it can also take events
 // now, and knows who consented.
 
+internal import Audit
 internal import Delivery
+internal import Erasing
 internal import Generations
 internal import Ledger
 internal import Platform
@@ -10,6 +12,8 @@ internal import Queueing
 public struct Health: Sendable, Equatable {
     /// The problems, each in a few words. The list is empty if there is no problem.
     public var troubles: [String]
+    /// What a person should do although the router is healthy.
+    public var notes: [String] = []
     public var isGood: Bool { troubles.isEmpty }
 }
 
@@ -23,7 +27,16 @@ extension Router {
         let stopped = generations.current.destinations.filter { $0.lane.status.phase == .stopped }.map {
             "lane \($0.lane.name) has stopped"
         }
-        return Health(troubles: stuck + stopped)
+        return Health(troubles: stuck + stopped, notes: erasureNotes)
+    }
+
+    /// The erasures that were given up. No restart helps against them, so they are no problems of the router.
+    private var erasureNotes: [String] {
+        guard let status = erasures?.status else { return [] }
+        let unfinished = status.open.filter { $0.phase == .givenUp }.map {
+            "\($0.provider): \(grouped($0.jobs)) erasures were given up; see switchyard consent erasures"
+        }
+        return unfinished + (status.fault.map { ["erasures: \($0)"] } ?? [])
     }
 
     /// The problems of `health`, an ending router, the lanes that are full, and a ledger that is not whole.
@@ -33,6 +46,7 @@ extension Router {
         let full = generations.current.destinations.filter { $0.lane.isFull }.map { "lane \($0.lane.name) is full" }
         health.troubles += full
         if options.registry?.damage != nil { health.troubles.append("the ledger of consent is damaged or was removed") }
+        if let fault = options.audit?.fault { health.troubles.append("the audit trail cannot be written: \(fault)") }
         return health
     }
 }

@@ -5,6 +5,7 @@
 
 internal import Admission
 public import Delivery
+internal import Erasing
 internal import Generations
 internal import Holding
 internal import Judging
@@ -86,6 +87,16 @@ extension Router {
         if evidenceKey(plan) != evidenceKey(old) { keys.append("consent.evidence") }
         func cipher(_ plan: Plan) -> [UInt8]? { plan.state.encrypt.map { plan.keys[$0].secret.bytes } }
         if cipher(plan) != cipher(old) { keys.append("state.encrypt") }
+        // Which verdicts are kept may change. All else of the trail is settled at the start.
+        func trail(_ plan: Plan) -> (AuditPlan, [[UInt8]])? {
+            plan.audit.map { audit in
+                var rest = audit
+                (rest.verdicts, rest.key, rest.previous) = (.none, 0, [])
+                return (rest, ([audit.key] + audit.previous).map { plan.keys[$0].secret.bytes })
+            }
+        }
+        let (trailNow, trailBefore) = (trail(plan), trail(old))
+        if trailNow?.0 != trailBefore?.0 || trailNow?.1 != trailBefore?.1 { keys.append("audit (all but audit.verdicts)") }
         return keys.map { "\($0) cannot be changed while the router runs; restart it" }
     }
 
@@ -171,6 +182,7 @@ extension Router {
             }
         }
         if ending.isHurried { for destination in destinations { destination.lane.giveUp(Router.hurried) } }
+        erasures?.hasten(Set(changes.wanted.map { plan.providers[$0].name }))
         for destination in left { retire(destination, before: generation, within: plan.shutdown.deadline) }
     }
 

@@ -2,7 +2,9 @@
 // sources other than standard input, the end of standard input does not end the run.
 
 internal import Admission
+internal import Audit
 internal import Delivery
+internal import Erasing
 internal import Generations
 internal import Holding
 internal import Ingest
@@ -27,13 +29,19 @@ extension Router {
         heldStore?.resume()
         withdrawals?.settleLanes()
         withdrawals?.resume()
+        // No provider is asked before the withdrawals on record hold for its lane.
+        erasures?.begin()
         let logs = readAll()
+        erasures?.end()
         endLanes()
         withdrawals?.settleLanes()
         reportUnkept()
         heldStore?.close()
+        erasures?.close()
         lanes.retention.end()
         deadLetters.end()
+        // What is not in the trail is not acknowledged. The run ends in any case.
+        try? options.audit?.flush()
         receipts.close(by: options.clock.now() + .seconds(1), options.clock)
         for log in logs { log.sumUp() }
         let account = account(logs)
@@ -43,8 +51,9 @@ extension Router {
 
     private func watchLedger() {
         guard let registry = options.registry else { return }
-        registry.watch { [reporter = consent.reporter, loss] news in
+        registry.watch { [reporter = consent.reporter, loss, audit = options.audit] news in
             reporter.tell(news)
+            if case .damaged(let fault) = news, let audit { audit.note(.damage(fault.description, at: audit.now)) }
             if case .damaged(let fault) = news, fault.kind == .removed { loss.report(fault) }
         }
         registry.note(time: options.clock.wall())

@@ -2,6 +2,7 @@
 // order in which the blocks were read.
 
 internal import Admission
+internal import Audit
 internal import ConsentGate
 internal import Delivery
 internal import Events
@@ -101,6 +102,7 @@ extension Router {
         let parcels = worker.parcels
         precondition(parcels.count == generation.destinations.count, "the worker has parcels for another plan")
         let receipt = receipts.receipt(for: worker, isWritten: isWritten)
+        noteVerdicts(&worker, generation, receipt)
         for (index, destination) in generation.destinations.enumerated() {
             let own = parcels[index].isEmpty ? nil : receipt
             own?.add()
@@ -121,6 +123,21 @@ extension Router {
         // Report the faults before the submissions are answered.
         logs[worker.block.source].note(worker.faults, lines: worker.lines, in: worker.block)
         receipt?.settle()
+    }
+
+    /// Notes the verdicts of the block for the audit trail. The receipt waits until they, and the decisions of the block, are there. It runs
+    /// in the worker's turn.
+    private func noteVerdicts(_ worker: inout Worker, _ generation: Generation, _ receipt: Receipt?) {
+        guard let audit = options.audit else { return }
+        if generation.ruleset.keepsVerdicts, worker.tally.events > 0 {
+            audit.note(
+                VerdictBlock(
+                    plan: generation.plan.text?.hash, routes: generation.plan.routes.map(\.name), rows: worker.judge.takeVerdicts(),
+                    counts: worker.tally.counts, events: worker.tally.events + worker.tally.emitted))
+        }
+        guard let receipt, audit.isBehind else { return }
+        receipt.add()
+        audit.whenSafe { receipt.settle() }
     }
 
     /// Stores the events that must wait for consent, and denies those that cannot be stored. It runs in the worker's turn.

@@ -4,6 +4,7 @@
 
 internal import Admission
 public import Delivery
+public import Erasing
 internal import Generations
 internal import Holding
 public import Ingest
@@ -69,6 +70,9 @@ public final class Router: Sendable {
     /// Withdraws consent and destroys the waiting events that depend on it. It is nil if there is no ledger.
     public var withdrawals: Withdrawals? { consent.withdrawals }
 
+    /// Asks providers to erase what they hold of a person. It is nil if there is no ledger.
+    public var erasures: Erasures? { consent.erasures }
+
     /// Stops reading. Events that were read are delivered within the time for draining.
     public func stopReading() { Router.end(input.stop, ending) }
 
@@ -81,6 +85,7 @@ public final class Router: Sendable {
         for destination in generations.destinations { destination.lane.checkStore() }
         options.registry?.checkPlace()
         if let fault = heldStore?.checkPlace() { leave(fault) }
+        if let fault = options.erasures?.checkPlace() { leave(fault) }
         deadLetters.checkPlace()
     }
 

@@ -1,6 +1,8 @@
 // The settings of a run that do not come from its plan.
 
 public import Admission
+public import Audit
+public import Erasing
 public import Holding
 public import Ingest
 public import Ledger
@@ -30,10 +32,16 @@ public struct RouterOptions: Sendable {
     public var levels = RunNames()
     /// The decisions on record, under that key. It is nil if there is no ledger.
     public var registry: Registry?
+    /// The audit trail. It is nil if none is kept.
+    public var audit: AuditLog?
     /// The place where held events are stored. It is nil if no event can be held; then events that would be held are denied.
     public var held: HeldPlace?
     /// Searches the files of the state folder that belong to no lane. It is nil if the router has no state folder.
     public var strays: Withdrawals.Strays?
+    /// The jobs of erasures. They are nil if no ledger is kept.
+    public var erasures: ErasureStore?
+    /// Returns the providers that have a queue or dead letters in the state folder.
+    public var storedProviders: @Sendable () -> Set<String> = { [] }
     /// The path of the file that keeps recent message ids. It is nil if they are not kept; otherwise `key` must not be nil.
     public var seen: String?
     /// The descriptor to which safe lines of standard input are acknowledged. It is nil if none are.

@@ -2,6 +2,7 @@
 
 internal import Admission
 internal import Delivery
+public import Erasing
 public import Generations
 public import Holding
 internal import Ingest
@@ -55,6 +56,8 @@ public struct RouterStatus: Sendable {
     public var lanes: [Lane]
     /// The events that wait for consent. It is nil if no events can be held.
     public var held: HeldStatus?
+    /// The erasures at providers. They are nil if there is no ledger.
+    public var erasures: Erasures.Status?
     /// The time of the status, in nanoseconds since 1970.
     public var at: Int64
 }
@@ -85,7 +88,7 @@ extension Router {
                 .init(
                     provider: destination.lane.name, isRetiring: generations.isRetiring(destination), isDurable: destination.lane.isDurable,
                     isClosed: destination.lane.isClosedByProvider, status: destination.lane.status)
-            }, held: heldStore?.status, at: options.clock.wall())
+            }, held: heldStore?.status, erasures: erasures?.status, at: options.clock.wall())
     }
 
     /// The current plan.

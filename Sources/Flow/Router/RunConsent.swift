@@ -1,7 +1,8 @@
-// What a run does about consent besides its gate: it stores held events, carries out withdrawals, and writes the statements of events to
-// the ledger. Without a ledger it does none of this.
+// What a run does about consent besides its gate: it stores held events, carries out withdrawals, asks providers to erase, and writes the
+// statements of events to the ledger. Without a ledger it does none of this.
 
 internal import Delivery
+internal import Erasing
 internal import Generations
 internal import Holding
 internal import Ledger
@@ -18,6 +19,8 @@ struct RunConsent: Sendable {
     /// Writes the decisions and ties that events carry to the ledger. It is nil if there is no ledger.
     let writer: ConsentWriter?
     let reporter: ConsentReporter
+    /// Asks providers to erase. It is nil if there is no ledger.
+    let erasures: Erasures?
 
     /// `settle` waits until all blocks that were read have been handed over.
     init(
@@ -25,6 +28,7 @@ struct RunConsent: Sendable {
         say: @escaping @Sendable (String) -> Void
     ) {
         reporter = ConsentReporter(say: say)
+        erasures = Erasures(options, lanes.generations, say: say)
         guard let registry = options.registry else {
             (heldStore, withdrawals, writer) = (nil, nil, nil)
             return
@@ -41,7 +45,15 @@ struct RunConsent: Sendable {
                 lanes: { generations.destinations.map(\.lane) }, heldStore: heldStore, strays: options.strays, settle: settle,
                 clock: options.clock, say: say)
         }
-        writer = ConsentWriter(registry, destroy: { receipts in withdrawals?.adopt(receipts) }, say: say)
+        writer = ConsentWriter(
+            registry, destroy: { receipts in withdrawals?.adopt(receipts) },
+            erase: { [erasures] (asked) throws(StorageFault) in
+                try erasures?.begin(
+                    asked.map {
+                        ErasureDemand(
+                            ids: $0.ids.map { NamedID($0) }, receipts: $0.receipts, outOfReach: $0.outOfReach, origin: $0.origin)
+                    })
+            }, say: say)
         self.heldStore = heldStore
         self.withdrawals = withdrawals
     }

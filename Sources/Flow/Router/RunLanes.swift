@@ -1,6 +1,7 @@
 // The lanes of a run with what they share: the dead letters, and the generations that own them.
 
 internal import Admission
+internal import Audit
 internal import ConsentGate
 internal import Delivery
 internal import Generations
@@ -8,6 +9,7 @@ internal import Ledger
 internal import Plans
 internal import Platform
 internal import Queueing
+internal import Spool
 
 struct RunLanes: Sendable {
     let names: RunNames
@@ -37,7 +39,12 @@ struct RunLanes: Sendable {
         var random = RandomSource(seed: options.seed)
         factory = GenerationFactory(
             names: names, key: key, deadLetters: deadLetters, clock: options.clock, watchdog: options.watchdog, seed: random.next(),
-            records: options.registry?.records, check: check, levels: options.levels, news: reporter.tell)
+            records: options.registry?.records, check: check, levels: options.levels,
+            verdictKey: options.audit?.keys.hashing
+        ) { [audit = options.audit] lane, news in
+            if case .damaged(let loss) = news, let audit { audit.note(.damage("\(lane.name): \(loss.words)", at: audit.now)) }
+            reporter.tell(lane, news)
+        }
         let factory = factory
         let destinations = plan.providers.indices.map { factory.destination($0, of: plan, outlets[$0]) }
         // `names` gives the routes of the first plan these numbers.

@@ -17,6 +17,7 @@ public final class Cipher: Sendable {
     public enum Purpose: String, Sendable {
         case state = "switchyard state 1"
         case evidence = "switchyard evidence 1"
+        case erasures = "switchyard erasures 1"
     }
 
     public init(_ secret: Secret, for purpose: Purpose = .state) {

@@ -107,6 +107,7 @@ public struct Worker: ~Copyable {
         heard = ConsentCounts()
         removeParcels()
         judge.forgetHeld()
+        judge.forgetVerdicts()
         consentIntake?.trustedTies = false
         judge.beginBlockAgain()
     }
@@ -256,6 +257,7 @@ public struct Worker: ~Copyable {
         sightings.removeAll(keepingCapacity: true)
         submissions = nil
         judge.forgetHeld()
+        judge.forgetVerdicts()
         consentIntake = nil
         (position, judgedBefore) = (0, 0)
         repeated.removeAll(keepingCapacity: true)

@@ -31,6 +31,28 @@ public struct HMACKey: BitwiseCopyable, Sendable {
 
     /// Writes the 64 lower-case hex digits of the message's HMAC to `out`.
     public func write(_ message: ByteRun, to out: UnsafeMutablePointer<UInt8>) {
+        let h = digest(message)
+        hex(h.0, out)
+        hex(h.1, out + 8)
+        hex(h.2, out + 16)
+        hex(h.3, out + 24)
+        hex(h.4, out + 32)
+        hex(h.5, out + 40)
+        hex(h.6, out + 48)
+        hex(h.7, out + 56)
+    }
+
+    /// Writes the first sixteen bytes of the message's HMAC to `out`.
+    public func writeHalf(_ message: ByteRun, to out: UnsafeMutablePointer<UInt8>) {
+        let h = digest(message)
+        let bytes = UnsafeMutableRawPointer(out)
+        bytes.storeBytes(of: h.0.bigEndian, as: UInt32.self)
+        bytes.storeBytes(of: h.1.bigEndian, toByteOffset: 4, as: UInt32.self)
+        bytes.storeBytes(of: h.2.bigEndian, toByteOffset: 8, as: UInt32.self)
+        bytes.storeBytes(of: h.3.bigEndian, toByteOffset: 12, as: UInt32.self)
+    }
+
+    @inline(__always) private func digest(_ message: ByteRun) -> State {
         // The block function reads and writes only `h`.
         var context = SHA256_CTX()
         context.h = inner
@@ -67,15 +89,7 @@ public struct HMACKey: BitwiseCopyable, Sendable {
             store(bits: (64 + 32) * 8, in: buffer, at: 56)
             crypto_sha256_transform(&context, block)
         }
-        let h = context.h
-        hex(h.0, out)
-        hex(h.1, out + 8)
-        hex(h.2, out + 16)
-        hex(h.3, out + 24)
-        hex(h.4, out + 32)
-        hex(h.5, out + 40)
-        hex(h.6, out + 48)
-        hex(h.7, out + 56)
+        return context.h
     }
 
     @inline(__always) private func store(bits: Int, in buffer: UnsafeMutableRawBufferPointer, at offset: Int) {

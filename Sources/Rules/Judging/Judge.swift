@@ -17,6 +17,7 @@ public struct Judge: ~Copyable {
     var sampling: RouteSampling
     var copies: CopyWriter
     private var emitter: Emitter
+    private var sheet: VerdictSheet
     /// The events that must be held, since the last call of `forgetHeld`.
     public internal(set) var held = HeldEvents()
     /// The routes that hold the present event.
@@ -33,6 +34,7 @@ public struct Judge: ~Copyable {
         sampling = RouteSampling(rules)
         copies = CopyWriter(ruleset)
         emitter = Emitter(rules.emits, markSlot: rules.markSlot, messageIDSlot: rules.messageIDSlot, paths: ruleset.paths)
+        sheet = VerdictSheet(ruleset.verdictKeeping, routes: rules.routes.count)
         if let statement = rules.statement, let consent = ruleset.consent {
             self.statement = ConsentStatementReader(statement.pointee, consent, subjects: rules.subjects)
         }
@@ -111,13 +113,16 @@ public struct Judge: ~Copyable {
     ) {
         begin(arrival, source, raisedFrom: raisedFrom, isForLedger: !isEmitted && isForLedger(event))
         assert(holding.isEmpty, "routes that hold an earlier event")
+        sheet.begin()
         for route in 0..<rules.routes.count {
             switch decide(event, route) {
             case .admitted(let copy):
                 tally.count(.admitted, route: route)
+                if sheet.isOn { sheet.set(.admitted, route: route) }
                 copies.append(copy, event: event, arrival: arrival, parcels: parcels, gate: &gate, context: &context)
             case .refused(let verdict):
                 tally.count(verdict, route: route)
+                if sheet.isOn { sheet.set(verdict, route: route) }
                 if case .held = verdict { holding.append(route) }
             }
             let keepErrors = sampling.takeErrors()
@@ -125,8 +130,21 @@ public struct Judge: ~Copyable {
             let transformErrors = copies.transform.takeErrors()
             if transformErrors > 0 { tally.countTransformErrors(transformErrors, route: route) }
         }
+        if sheet.isOn, sheet.wants { keepVerdicts(of: event) }
         if !holding.isEmpty { hold(event, arrival, level: raisedFrom) }
     }
+
+    /// Adds a row with the verdicts of the event, for the audit trail.
+    @inline(never) private mutating func keepVerdicts(of event: ScannedEvent) {
+        let id = context.decoder.identity(event.slots[rules.messageIDSlot], in: event.block, booleans: false)
+        sheet.keep(id ?? ByteRun(base: event.block + Int(event.start), count: Int(event.end - event.start)))
+    }
+
+    /// Returns the rows of verdicts since the last call, for the audit trail.
+    public mutating func takeVerdicts() -> [UInt8] { sheet.take() }
+
+    /// Forgets the rows of verdicts, since the events are judged again or given back.
+    public mutating func forgetVerdicts() { sheet.removeAll() }
 
     /// Forgets the events that must be held, after the caller has taken care of them.
     public mutating func forgetHeld() { held.removeAll() }

@@ -28,6 +28,8 @@ public final class Ruleset: Sendable {
     /// The expressions of the plan, in the order of `Conditions`.
     let conditions: ExpressionSet
     let sources: [String]
+    /// Which verdicts are collected for the audit trail. It is nil if none are.
+    let verdictKeeping: VerdictKeeping?
     /// The store and the memories own everything that `rules` points to.
     private let store: Store
     private let memories: RulesMemories
@@ -47,13 +49,15 @@ public final class Ruleset: Sendable {
     /// `keepsDigests` is true if the events were hashed before, so that a value that looks like a digest is not hashed again.
     /// `memories` is what the routes of the run remember of the events so far.
     /// `records` is the consent on record, under `subjectKey`.
+    /// `verdicts` says which verdicts are collected for the audit trail.
     /// `levels` are the names of the run's levels. Entries use them to say under which level they were admitted.
     public init(
         _ plan: Plan, numbers: [UInt16]? = nil, subjectKey: [UInt8]? = nil, locatesMessageIDs: Bool = false, messageIDKey: [UInt8]? = nil,
         keepsDigests: Bool = false, memories: RouteMemories = RouteMemories(), records: ConsentRecords? = nil,
-        levels: RunNames = RunNames()
+        levels: RunNames = RunNames(), verdicts: VerdictKeeping? = nil
     ) {
-        let locatesMessageIDs = locatesMessageIDs || plan.addsMessageIDs || plan.messageID.deduplicate != nil
+        verdictKeeping = verdicts
+        let locatesMessageIDs = locatesMessageIDs || verdicts != nil || plan.addsMessageIDs || plan.messageID.deduplicate != nil
         let wanted = WantedPaths(plan, locatesMessageIDs: locatesMessageIDs)
         self.messageIDKey = messageIDKey
         self.keepsDigests = keepsDigests
@@ -83,6 +87,9 @@ public final class Ruleset: Sendable {
         stages = programs.stages
         self.programs = programs.programs
     }
+
+    /// True if verdicts are collected for the audit trail.
+    public var keepsVerdicts: Bool { verdictKeeping != nil }
 
     /// Returns true if events of the source that came with this key may write the ledger.
     public func mayWrite(source: Int, key: Int) -> Bool {

@@ -41,6 +41,8 @@ public struct ConsentPlan: Sendable {
     public var ledger: LedgerPlan?
     /// The key that encrypts the evidence of decisions in events. If it is nil, no evidence is kept.
     public var evidence: Int?
+    /// When providers are asked to erase.
+    public var erasures = ErasurePlan()
     /// The meaning of consent in the formats of other platforms.
     public var map = ConsentMapPlan()
     /// The members that demand more than their event: the path and the index of the level.

@@ -16,6 +16,9 @@ public struct Plan: Sendable {
     public var admin: AdminPlan?
     /// The sources that the file names. It is nil if the file has no section `sources`.
     public var namedSources: [SourcePlan]?
+    public var audit: AuditPlan?
+    /// The text of the file. It is nil without an audit trail.
+    public var text: PlanText?
     public var consent: ConsentPlan?
     public var providers: [ProviderPlan] = []
     public var emits: [EmitPlan] = []

@@ -25,6 +25,16 @@ static struct {
   __typeof__(&EVP_CipherInit_ex) init;
   __typeof__(&EVP_CipherUpdate) update;
   __typeof__(&EVP_CipherFinal_ex) final;
+  __typeof__(&EVP_PKEY_new_raw_private_key) private_key;
+  __typeof__(&EVP_PKEY_new_raw_public_key) public_key;
+  __typeof__(&EVP_PKEY_get_raw_public_key) get_public_key;
+  __typeof__(&EVP_PKEY_free) free_key;
+  __typeof__(&EVP_MD_CTX_new) new_digest;
+  __typeof__(&EVP_MD_CTX_free) free_digest;
+  __typeof__(&EVP_DigestSignInit) sign_init;
+  __typeof__(&EVP_DigestSign) sign;
+  __typeof__(&EVP_DigestVerifyInit) verify_init;
+  __typeof__(&EVP_DigestVerify) verify;
 } lib;
 
 static void *find(void *handle, const char *name) {
@@ -55,6 +65,16 @@ static void load(void) {
   lib.init = find(handle, "EVP_CipherInit_ex");
   lib.update = find(handle, "EVP_CipherUpdate");
   lib.final = find(handle, "EVP_CipherFinal_ex");
+  lib.private_key = find(handle, "EVP_PKEY_new_raw_private_key");
+  lib.public_key = find(handle, "EVP_PKEY_new_raw_public_key");
+  lib.get_public_key = find(handle, "EVP_PKEY_get_raw_public_key");
+  lib.free_key = find(handle, "EVP_PKEY_free");
+  lib.new_digest = find(handle, "EVP_MD_CTX_new");
+  lib.free_digest = find(handle, "EVP_MD_CTX_free");
+  lib.sign_init = find(handle, "EVP_DigestSignInit");
+  lib.sign = find(handle, "EVP_DigestSign");
+  lib.verify_init = find(handle, "EVP_DigestVerifyInit");
+  lib.verify = find(handle, "EVP_DigestVerify");
 }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -102,4 +122,34 @@ int crypto_gcm_open(EVP_CIPHER_CTX *context, unsigned char *tag, int tag_count) 
   unsigned char rest[16];
   int done = 0;
   return lib.ctrl(context, EVP_CTRL_GCM_SET_TAG, tag_count, tag) == 1 && lib.final(context, rest, &done) == 1;
+}
+
+int crypto_ed25519_public(const unsigned char *seed, unsigned char *public_key) {
+  size_t size = 32;
+  ready();
+  EVP_PKEY *key = lib.private_key(EVP_PKEY_ED25519, NULL, seed, 32);
+  int is_good = key && lib.get_public_key(key, public_key, &size) == 1 && size == 32;
+  lib.free_key(key);
+  return is_good;
+}
+int crypto_ed25519_sign(const unsigned char *seed, const unsigned char *text, size_t count, unsigned char *signature) {
+  size_t size = 64;
+  ready();
+  EVP_PKEY *key = lib.private_key(EVP_PKEY_ED25519, NULL, seed, 32);
+  EVP_MD_CTX *context = lib.new_digest();
+  int is_good = key && context && lib.sign_init(context, NULL, NULL, NULL, key) == 1 &&
+                lib.sign(context, signature, &size, text, count) == 1 && size == 64;
+  lib.free_digest(context);
+  lib.free_key(key);
+  return is_good;
+}
+int crypto_ed25519_verify(const unsigned char *public_key, const unsigned char *text, size_t count, const unsigned char *signature) {
+  ready();
+  EVP_PKEY *key = lib.public_key(EVP_PKEY_ED25519, NULL, public_key, 32);
+  EVP_MD_CTX *context = lib.new_digest();
+  int is_good = key && context && lib.verify_init(context, NULL, NULL, NULL, key) == 1 &&
+                lib.verify(context, signature, 64, text, count) == 1;
+  lib.free_digest(context);
+  lib.free_key(key);
+  return is_good;
 }

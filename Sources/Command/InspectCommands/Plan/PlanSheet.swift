@@ -55,7 +55,7 @@ struct PlanSheet {
         sections =
             [
                 words.keys, words.sources, words.limits, words.messageIDs, words.consent, words.emits, words.routes,
-                words.providers(modules), words.state, words.shutdown, words.admin,
+                words.providers(modules), words.state, words.audit, words.shutdown, words.admin,
             ].compactMap { $0 }
     }
 

@@ -74,6 +74,14 @@ extension PlanWords {
                             ? "speak to the ledger only: no route matches the type"
                             : "reach only routes that match the type: \(list(takers))")))
         }
+        if consent.ledger != nil {
+            let erasures = consent.erasures
+            lines.append(
+                Line(
+                    "erasures",
+                    "a provider is asked to erase \(erasures.wait.configured) after the withdrawal, again after \(erasures.first.configured) to "
+                        + "\(erasures.most.configured), and no more after \(erasures.total.configured)"))
+        }
         if let evidence = consent.evidence {
             lines.append(Line("evidence", "evidence of decisions is kept, encrypted under the key \(key(evidence))"))
         }

@@ -86,6 +86,26 @@ struct PlanWords {
             summary: plan.state.encrypt.map { "encrypted under the key \(key($0))" } ?? "not encrypted")
     }
 
+    var audit: PlanSheet.Section? {
+        guard let audit = plan.audit else { return nil }
+        let before = audit.previous.isEmpty ? "" : ", before under \(audit.previous.map(key).joined(separator: ", "))"
+        let origin = audit.origin.map { "the log is named \(shown($0)), and " } ?? ""
+        let verdicts =
+            switch audit.verdicts {
+            case .none: "no verdicts are kept"
+            case .denied: "the verdicts of denied events are kept"
+            case .all: "the verdicts of all events are kept"
+            }
+        let retention = audit.retention.map { "for \($0.configured)" } ?? "for good"
+        var lines = [PlanSheet.Line("heads", "a new head is published every \(audit.heads.every.configured)")]
+        if let file = audit.heads.file { lines.append(PlanSheet.Line("heads", "each head is written to \(shown(file))")) }
+        if !audit.heads.command.isEmpty { lines.append(PlanSheet.Line("heads", "each head is given to: \(shown(audit.heads.command.joined(separator: " ")))")) }
+        for witness in audit.heads.witnesses { lines.append(PlanSheet.Line("heads", "each head is signed by the witness \(shown(witness))")) }
+        return PlanSheet.Section(
+            key: "audit", title: "Audit trail",
+            summary: "signed under the key \(key(audit.key))\(before); \(origin)\(verdicts), \(retention)", lines: lines)
+    }
+
     var shutdown: PlanSheet.Section? {
         PlanSheet.Section(
             key: "shutdown", title: "Shutdown",

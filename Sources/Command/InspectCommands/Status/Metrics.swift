@@ -1,6 +1,7 @@
 // Renders the counts of a router in the Prometheus text format. Names and labels are stable and listed in docs/operating.md. No label holds
 // data of an event.
 
+internal import Erasing
 internal import Generations
 internal import Glibc
 internal import Holding
@@ -21,6 +22,7 @@ public struct Metrics {
         metrics.addEntrance(router, listeners)
         metrics.addRoutes(router)
         if let held = router.held { metrics.addHeld(held, at: router.at) }
+        if let erasures = router.erasures { metrics.addErasures(erasures) }
         metrics.addLanes(router)
         return metrics.text
     }
@@ -114,6 +116,21 @@ public struct Metrics {
             "switchyard_held_oldest_age_seconds", kind: "gauge", help: "Age of the oldest event that waits for consent; 0 if none waits.",
             samples: [("", held.oldest.map { Double(max(0, now - $0)) / 1e9 } ?? 0)])
         family("switchyard_held_failing", kind: "gauge", help: "1 while events cannot be held.", samples: [("", held.fault == nil ? 0 : 1)])
+    }
+
+    private mutating func addErasures(_ erasures: Erasures.Status) {
+        func samples(_ counts: [ErasureCount], _ label: String) -> [(String, Double)] {
+            counts.map { ("provider=\(quoted($0.provider)),\(label)=\(quoted($0.phase.rawValue))", Double($0.jobs)) }
+        }
+        family(
+            "switchyard_erasures_total", kind: "counter", help: "Erasures that have ended or need a person, by provider and outcome.",
+            samples: samples(erasures.results, "outcome"))
+        family(
+            "switchyard_erasures", kind: "gauge", help: "Erasures that are open or need a person now, by provider and phase.",
+            samples: samples(erasures.open, "phase"))
+        family(
+            "switchyard_erasures_failing", kind: "gauge", help: "1 while the jobs of erasures cannot be read or written.",
+            samples: [("", erasures.fault == nil ? 0 : 1)])
     }
 
     private mutating func addLanes(_ router: RouterStatus) {

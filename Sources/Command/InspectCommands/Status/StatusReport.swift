@@ -1,6 +1,7 @@
 // Reports the state of a router, as text for a person and as JSON. The running router makes the report. If no router runs, the report
 // covers what is in the state folder.
 
+internal import Erasing
 internal import Glibc
 internal import HeldEventStore
 internal import Holding
@@ -63,6 +64,7 @@ public struct StatusReport {
         parts.append("\"sources\":[\(sources.map(json).joined(separator: ","))]")
         parts.append("\"lanes\":[\((router?.lanes ?? []).map(json).joined(separator: ","))]")
         parts.append("\"held\":\(held.map(json) ?? "null")")
+        parts.append("\"erasures\":\(router?.erasures.map(json) ?? "null")")
         parts.append("\"spools\":\(spoolsJSON)")
         return "{\(parts.joined(separator: ","))}\n"
     }
@@ -93,6 +95,15 @@ public struct StatusReport {
 
     private func json(_ held: HeldStatus) -> String {
         "{\"events\":\(held.events),\"bytes\":\(held.bytes),\(oldest(held.oldest)),\"fault\":\(held.fault.map(jsonQuoted) ?? "null")}"
+    }
+
+    private func json(_ erasures: Erasures.Status) -> String {
+        let jobs = erasures.open.map {
+            "{\"provider\":\(jsonQuoted($0.provider)),\"phase\":\"\($0.phase.rawValue)\",\"jobs\":\($0.jobs)}"
+        }
+        let late = erasures.late.map(jsonQuoted).joined(separator: ",")
+        let fault = erasures.fault.map(jsonQuoted) ?? "null"
+        return "{\"jobs\":[\(jobs.joined(separator: ","))],\"late\":[\(late)],\"fault\":\(fault)}"
     }
 
     private func json(_ source: SourceStatus) -> String {
@@ -139,6 +150,7 @@ public struct StatusReport {
             lines.append("no router runs with the state folder \(printable(state))")
         }
         if let held, held.events > 0 || held.fault != nil { lines += ["", style.strong("Held for consent") + ": " + text(of: held)] }
+        if let erasures = router?.erasures { lines += text(of: erasures, style) }
         if !spools.isEmpty {
             lines += ["", router == nil ? "On disk" : "On disk, without a provider that takes it"]
             for spool in spools {
@@ -154,6 +166,16 @@ public struct StatusReport {
     private func text(of held: HeldStatus) -> String {
         let age = held.oldest.map { ", the oldest for \(brief(at - $0))" } ?? ""
         return "\(grouped(held.events)) events, \(bytes(held.bytes))\(age)" + (held.fault.map { "; no more can be held: \($0)" } ?? "")
+    }
+
+    private func text(of erasures: Erasures.Status, _ style: Style) -> [String] {
+        var lines = erasures.open.map { count in
+            let line = "  \(printable(count.provider)): \(grouped(count.jobs)) \(count.phase.words)"
+            return count.phase.needsPerson ? style.bad(line) : line
+        }
+        lines += erasures.late.map { style.bad("  \(printable($0)): has not answered within the time of an ask") }
+        if let fault = erasures.fault { lines.append(style.bad("  \(fault)")) }
+        return lines.isEmpty ? [] : ["", style.strong("Erasures") + " (switchyard consent erasures lists them)"] + lines
     }
 
     public func text(of spool: SpoolSummary) -> String {

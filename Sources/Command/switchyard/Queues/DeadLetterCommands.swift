@@ -1,5 +1,6 @@
 // `switchyard dead-letters` and `switchyard replay`: list the events that were given up, and send them again.
 
+internal import Audit
 internal import DeadLetterStore
 internal import Document
 internal import Expressions
@@ -37,6 +38,7 @@ let deadLettersCommand = Command(
             try Console.show(summary(try file.counts(choice)))
             return ExitCode.delivered
         }
+        try noteAccess(arguments)
         var last: Int64 = 0
         while true {
             let page = try file.letters(choice, after: last)
@@ -111,6 +113,10 @@ private func replay(_ arguments: Arguments) throws -> Int32 {
         // At that moment all deliveries are recorded, except those of one group of letters.
         ModuleExits.endAtOnce(ExitCode.undelivered, say: say)
     }
+    if !options.isDryRun {
+        let provider = arguments["--provider"]
+        try AuditLog.add(plan, in: folder, say: say) { log in [.replayBegins(provider: provider, user: getuid(), at: log.now)] }
+    }
     let accounts = try withExtendedLifetime(lock) {
         try replay.run { index in
             try Outlets.make(plan, only: [index], folders, say: say)[index]!.outlet
@@ -118,6 +124,17 @@ private func replay(_ arguments: Arguments) throws -> Int32 {
     }
     Signals.settle()
     file.close()
+    if !options.isDryRun {
+        try AuditLog.add(plan, in: folder, say: say) { log in
+            accounts.map { account in
+                let counts = [
+                    ("letters", account.letters), ("delivered", account.delivered), ("denied", account.denied),
+                    ("filtered", account.filtered), ("failed", account.failed), ("left", account.left),
+                ]
+                return .replay(account.provider, counts: counts, at: log.now)
+            }
+        }
+    }
     if let fault = options.ledger?.fault { say(fault.description) }
     try Console.show(arguments.has("--json") ? json(accounts) : text(accounts, options.isDryRun))
     let isWhole = file.loss == nil && accounts.allSatisfy { $0.failed == 0 && $0.left == 0 }
@@ -134,6 +151,26 @@ private final class ReplayLock {
         descriptor = Descriptor(owning: number)
         guard flock(number, LOCK_EX | LOCK_NB) == 0 else { throw StateFailure("\(printable(folder)): another replay is running") }
     }
+}
+
+// MARK: - The audit trail
+
+/// Notes that a person looks at dead letters, if the state folder has an audit trail.
+private func noteAccess(_ arguments: Arguments) throws {
+    try noteAct(arguments) { log in .access("dead letters", at: log.now, keys: log.keys, user: getuid()) }
+}
+
+/// Notes what a person does, if the state folder has an audit trail. Without its configuration nobody may do it.
+func noteAct(_ arguments: Arguments, _ entry: (AuditLog) -> AuditEntry) throws {
+    let folder = Loading.stateFolder(arguments["--state"])
+    guard access(folder + "/" + TrailFiles.name, F_OK) == 0 else { return }
+    let plan = try Loading.plan(arguments["--config"] ?? Loading.defaultFile, ModuleFolders.standard())
+    guard plan.audit != nil else {
+        throw ConfigurationFailure(lines: [
+            "\(printable(folder)): has an audit trail, in which this is recorded; name the configuration of the router with --config"
+        ])
+    }
+    try AuditLog.add(plan, in: folder, say: Console.say) { log in [entry(log)] }
 }
 
 // MARK: - The choice of letters

@@ -1,5 +1,6 @@
 // `switchyard spool`: lists what waits on disk for each provider, gives it to another provider, or destroys it.
 
+internal import Audit
 internal import Glibc
 internal import InspectCommands
 internal import Platform
@@ -54,7 +55,9 @@ private func move(_ arguments: Arguments, _ folder: String) throws -> Int32 {
     guard old != new, !new.isEmpty else { throw UsageFault("OLD and NEW must be two different names") }
     var options = SpoolFile.Options()
     options.cipher = try cipher(arguments)
-    let moved = try claim(folder).moveSpool(of: old, to: new, options: options, say: Console.say)
+    let claimed = try claim(folder)
+    try noteAct(arguments) { log in .moved(from: old, to: new, user: getuid(), at: log.now) }
+    let moved = try claimed.moveSpool(of: old, to: new, options: options, say: Console.say)
     for loss in moved.losses { Console.say(loss) }
     if let left = moved.left { Console.say("\(left); switchyard spool destroy \(shellWord(old)) destroys it with them") }
     try Console.show("\(grouped(moved.events)) events wait for \(printable(new)) now\n")
@@ -73,6 +76,9 @@ private func destroy(_ arguments: Arguments, _ folder: String) throws {
         Console.say("this destroys \(what) permanently; type the provider's name again:")
         guard readLine() == name else { throw UsageFault("the name is a different one; nothing was destroyed") }
     }
+    // It is on record before it is done: after a kill in between, what waits may still be there.
+    let events = spool.fault == nil ? spool.events : nil
+    try noteAct(arguments) { log in .destroyed("spool \(name)", events: events, user: getuid(), at: log.now) }
     try claimed.destroySpool(of: name)
     try Console.show(spool.fault == nil ? "\(what) for \(printable(name)) were destroyed\n" : "\(what) was destroyed\n")
 }

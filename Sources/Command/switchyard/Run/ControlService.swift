@@ -65,7 +65,9 @@ struct ControlService: Sendable {
     }
 
     private func health(_ health: Health) -> Response {
-        if health.isGood { return Response(200, type: "text/plain; charset=utf-8", "ok\n") }
+        if health.isGood {
+            return Response(200, type: "text/plain; charset=utf-8", (["ok"] + health.notes).map { $0 + "\n" }.joined())
+        }
         return .fault(503, health.troubles.joined(separator: "\n"))
     }
 

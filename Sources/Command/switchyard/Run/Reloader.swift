@@ -1,6 +1,7 @@
 // Reads the configuration again and gives it to the running router. The whole new file is checked first, including its modules. If it is
 // wrong, nothing changes. Only one reload runs at a time.
 
+internal import Audit
 internal import Delivery
 internal import Plans
 internal import Platform
@@ -20,13 +21,15 @@ final class Reloader: Sendable {
     private let folders: ModuleFolders
     private let router: Router
     private let storage: Storage
+    private let audit: AuditLog?
     private let masks: Masks
     private let say: @Sendable (String) -> Void
     /// True while a reload runs.
     private let isBusy = Monitor(false)
 
     init(
-        _ file: String, http: ListenAddress?, folders: ModuleFolders, router: Router, storage: Storage, masks: Masks,
+        _ file: String, http: ListenAddress?, folders: ModuleFolders, router: Router, storage: Storage, audit: AuditLog?,
+        masks: Masks,
         say: @escaping @Sendable (String) -> Void
     ) {
         self.file = file
@@ -34,6 +37,7 @@ final class Reloader: Sendable {
         self.folders = folders
         self.router = router
         self.storage = storage
+        self.audit = audit
         self.masks = masks
         self.say = say
     }
@@ -64,9 +68,15 @@ final class Reloader: Sendable {
         do {
             let plan = try Loading.runnable(file, folders, http: http)
             masks.add(plan.hidden)
+            let old = router.plan
             let changes = try router.changes(to: plan)
             if storage.path == nil, plan.keepsState {
                 throw ReloadRefusal(["a queue on disk needs a state folder, which the router claims at its start; restart the router"])
+            }
+            do throws(StorageFault) {
+                if let text = plan.text { try audit?.keep(plan: text.bytes, hash: text.hash) }
+            } catch {
+                throw StateFailure("the audit trail cannot keep the new configuration: \(error)")
             }
             var made: [Int: Outlet] = [:]
             do {
@@ -76,6 +86,7 @@ final class Reloader: Sendable {
                     try storage.open(for: plan.providers[index], into: &made[index]!)
                 }
                 try router.adopt(plan, changes, outlets: made)
+                note(plan, after: old)
             } catch {
                 for (index, outlet) in made.sorted(by: { $0.key < $1.key }) { router.discard(outlet, of: plan.providers[index].name) }
                 throw error
@@ -89,6 +100,17 @@ final class Reloader: Sendable {
             return Outcome(isGood: false, lines: [failure.message])
         } catch {
             return Outcome(isGood: false, lines: ["\(printable(file)): \(error)"])
+        }
+    }
+
+    /// Notes the plan in the audit trail, and its keys if they are others.
+    private func note(_ plan: Plan, after old: Plan) {
+        guard let audit else { return }
+        if let text = plan.text { audit.note(plan: text.bytes, hash: text.hash, file: file) }
+        let keys = AuditLog.Beginning(plan, isBrief: false).keys
+        let before = AuditLog.Beginning(old, isBrief: false).keys
+        if !keys.elementsEqual(before, by: { $0 == $1 }) {
+            audit.note(.keys(keys, at: audit.now))
         }
     }
 

@@ -1,8 +1,10 @@
 // `switchyard [run]`: runs the router.
 
 internal import Admission
+internal import Audit
 internal import DeadLetterStore
 internal import Delivery
+internal import Erasing
 internal import Glibc
 internal import Plans
 internal import Platform
@@ -47,7 +49,9 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     ModuleExits.endAtOnce(ExitCode.configuration, say: say)
     var outlets = try Outlets.make(plan, folders, say: say).map(\.outlet)
     let storage = try Storage(plan, folder: settings.folder, isNamed: settings.isFolderNamed, say: say)
-    let options = try makeOptions(of: plan, settings: settings, storage: storage, outlets: &outlets, say: say)
+    let audit = try storage.path.flatMap { folder in try AuditRun(plan, in: folder, say: say) }
+    let options = try makeOptions(of: plan, settings: settings, storage: storage, audit: audit?.log, outlets: &outlets, say: say)
+    try audit?.begin(plan, file: settings.file, options.registry, say: say)
 
     let router = Router(plan, outlets: outlets, options: options, say: say)
     var services = try RunServices(
@@ -58,24 +62,32 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     // The folder belongs to this router until the run ends.
     let account = withExtendedLifetime(storage) { router.run() }
     services.stop()
+    let isAudited = audit?.close() ?? true
     report(account, settings) { used in
         Storage.leftovers(router.plan, in: settings.folder, isOwn: storage.path != nil, except: used)?.spools ?? []
     }
-    return exitCode(account, settings)
+    let code = exitCode(account, settings)
+    return isAudited || code != ExitCode.delivered ? code : ExitCode.undelivered
 }
 
 /// Returns the options of the router. Opens what the plan keeps in the state folder, and gives each outlet its queue.
 private func makeOptions(
-    of plan: Plan, settings: RunSettings, storage: Storage, outlets: inout [Outlet], say: @escaping @Sendable (String) -> Void
+    of plan: Plan, settings: RunSettings, storage: Storage, audit: AuditLog?, outlets: inout [Outlet],
+    say: @escaping @Sendable (String) -> Void
 ) throws -> RouterOptions {
     var options = RouterOptions(deadLetters: settings.folder + "/" + DeadLetterFile.name)
     options.names = storage.names
     options.levels = storage.levels
     options.cipher = storage.cipher
     options.key = storage.key
-    options.registry = try storage.openLedger(for: plan, say: say)
+    options.audit = audit
+    options.registry = try storage.openLedger(for: plan, audit: audit, say: say)
     options.held = try storage.held(for: plan)
     options.strays = storage.strays
+    if let path = storage.path {
+        options.erasures = try ErasureStore.open(plan, in: path, audit: audit, say: say)
+        options.storedProviders = { ErasureStore.storedProviders(in: path) }
+    }
     options.seen = storage.path.map { $0 + "/message-ids" }
     try storage.open(for: plan, into: &outlets)
     for line in Storage.leftovers(plan, in: settings.folder, isOwn: storage.path != nil)?.lines ?? [] { say(line) }

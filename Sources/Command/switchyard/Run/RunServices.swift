@@ -26,11 +26,15 @@ struct RunServices {
         listeners = Listeners(plan, router, watchdog: options.watchdog)
         followers = try Followers(plan, router, folder: storage.path, say: say)
         reloader = Reloader(
-            settings.file, http: settings.http, folders: folders, router: router, storage: storage, masks: masks, say: say)
-        let ledger = options.registry.flatMap { registry in router.withdrawals.map { ConsentLedger.running(registry, $0) } }
+            settings.file, http: settings.http, folders: folders, router: router, storage: storage, audit: options.audit, masks: masks,
+            say: say)
+        var consent: LedgerService?
+        if let registry = options.registry, let withdrawals = router.withdrawals, let erasures = router.erasures {
+            consent = LedgerService(.running(registry, withdrawals), erasures: erasures, folder: settings.folder, audit: options.audit)
+        }
         service = ControlService(
             router: router, listeners: listeners, reloader: reloader, folder: settings.folder, started: started,
-            consent: ledger.map { LedgerService($0, folder: settings.folder) })
+            consent: consent)
     }
 
     /// Starts everything. `watch` reports changes of the configuration file. It is nil without `--watch`.

@@ -2,6 +2,7 @@
 // each provider whose queue is on disk. A run that keeps nothing there uses the folder only for dead letters.
 
 internal import Admission
+internal import Audit
 internal import Delivery
 internal import HeldEventStore
 internal import Holding
@@ -74,13 +75,14 @@ struct Storage: Sendable {
         }
     }
 
-    /// Opens the ledger. Returns nil if none is kept.
-    func openLedger(for plan: Plan, say: @escaping @Sendable (String) -> Void) throws -> Registry? {
+    /// Opens the ledger. Returns nil if none is kept. Its writes are noted in the audit trail.
+    func openLedger(for plan: Plan, audit: AuditLog?, say: @escaping @Sendable (String) -> Void) throws -> Registry? {
         guard let folder, let key else { return nil }
         do throws(StorageFault) {
             return try LedgerFile.Options(plan, under: key).map { (options) throws(StorageFault) in
                 var options = options
                 options.warn = say
+                if let audit { options.committed = { audit.note($0, $1) } }
                 return try Registry(LedgerFile(folder.path + "/" + LedgerFile.name, options: options)!)
             }
         } catch {
@@ -151,5 +153,6 @@ extension Plan {
     /// True if the run keeps something on disk or has sources besides standard input, so that an operator must be able to reach it.
     var keepsState: Bool {
         providers.contains { $0.delivery.queue.disk != nil } || messageID.deduplicate != nil || !readsOnlyInput || consent?.ledger != nil
+            || audit != nil
     }
 }

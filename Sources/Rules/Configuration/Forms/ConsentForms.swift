@@ -59,6 +59,10 @@ enum ConsentForms {
                 example: #""2026-01""#,
                 into: \.minimumVersion),
             Member(
+                "erasures", ErasureForms.rules,
+                "When providers are asked to erase, and for how long; the defaults of its members hold when left out.",
+                example: #"{"for": "60d"}"#, into: \.erasures),
+            Member(
                 "map", ConsentMapForms.map, "What consent in the formats of other platforms means here; they are not read when left out.",
                 example: #"{"tcf": {"analytics": {"purposes": [8]}}}"#, into: \.map),
         ])

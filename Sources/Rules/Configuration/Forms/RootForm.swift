@@ -23,6 +23,9 @@ enum RootForm {
             Member("limits", limits, "Limits on input and on the use of disk.", into: \.limits),
             Member("message_id", messageID, "How the messageId of events is added and used.", into: \.messageID),
             Member("state", state, "How events are kept in the state folder.", into: \.state),
+            Member(
+                "audit", AuditForms.section, "A log of what was decided and done, which others can verify; none when left out.",
+                example: #"{"key": "audit"}"#, into: \.audit),
             Member("shutdown", shutdown, "What happens when the router is told to stop.", into: \.shutdown),
             Member(
                 "admin", admin, "An address for health, metrics and status, in addition to the control socket; none when left out.",
@@ -49,6 +52,7 @@ enum RootForm {
         SourceForms.checkRoutes(plan, node: node, reading: reading)
         SourceForms.checkLedger(plan, node: node, reading: reading)
         ConsentForms.checkKeys(plan, node: node, reading: reading)
+        AuditForms.checkKeys(plan, node: node, reading: reading)
         return plan
     }
 

@@ -28,3 +28,9 @@ int crypto_gcm_begin(EVP_CIPHER_CTX *context, int seals, const unsigned char *ke
 int crypto_gcm_add(EVP_CIPHER_CTX *context, unsigned char *out, const unsigned char *text, int count);
 int crypto_gcm_seal(EVP_CIPHER_CTX *context, unsigned char *tag, int tag_count);
 int crypto_gcm_open(EVP_CIPHER_CTX *context, unsigned char *tag, int tag_count);
+
+/* Ed25519 (RFC 8032). A seed and a public key have 32 bytes, and a signature has 64. Each function returns 1 on success; a signature that
+   does not fit is no success. */
+int crypto_ed25519_public(const unsigned char *seed, unsigned char *public_key);
+int crypto_ed25519_sign(const unsigned char *seed, const unsigned char *text, size_t count, unsigned char *signature);
+int crypto_ed25519_verify(const unsigned char *public_key, const unsigned char *text, size_t count, const unsigned char *signature);

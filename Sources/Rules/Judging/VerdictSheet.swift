@@ -1,0 +1,68 @@
+// Collects the verdicts of a block for the audit trail: for each event that is kept a row with the keyed hash of its id, and one byte for each
+// route. The hash is made only for events that are kept.
+
+internal import Editing
+internal import Events
+
+/// Which verdicts are collected, and under which key ids are hashed.
+public struct VerdictKeeping: Sendable {
+    /// The key of the HMAC.
+    public var key: [UInt8]
+    /// True if the events that the gate admitted on all routes have rows too.
+    public var keepsAll: Bool
+    public init(key: [UInt8], keepsAll: Bool) {
+        self.key = key
+        self.keepsAll = keepsAll
+    }
+}
+
+struct VerdictSheet: ~Copyable {
+    /// The bytes of the hash at the beginning of a row.
+    static let hashSize = 16
+
+    /// True if verdicts are collected.
+    let isOn: Bool
+    private let key: HMACKey
+    private let keepsAll: Bool
+    private let width: Int
+    /// The row of the present event.
+    private let row: UnsafeMutablePointer<UInt8>
+    private var isDenied = false
+    private var rows: [UInt8] = []
+
+    init(_ keeping: VerdictKeeping?, routes: Int) {
+        isOn = keeping != nil
+        key = HMACKey(keeping?.key ?? [])
+        keepsAll = keeping?.keepsAll ?? false
+        width = VerdictSheet.hashSize + routes
+        row = .allocate(capacity: width)
+        row.initialize(repeating: 0, count: width)
+    }
+
+    deinit { row.deallocate() }
+
+    /// Begins with another event.
+    @inline(__always) mutating func begin() { isDenied = false }
+
+    @inline(__always) mutating func set(_ verdict: Verdict, route: Int) {
+        row[VerdictSheet.hashSize + route] = UInt8(truncatingIfNeeded: Tally.column(of: verdict))
+        if verdict.isOfGate { isDenied = true }
+    }
+
+    /// True if the present event gets a row.
+    var wants: Bool { keepsAll || isDenied }
+
+    /// Adds the row of the present event, under its `messageId` or, if it has none, its line.
+    mutating func keep(_ identity: ByteRun) {
+        key.writeHalf(identity, to: row)
+        rows.append(contentsOf: UnsafeBufferPointer(start: row, count: width))
+    }
+
+    /// Returns the rows since the last call.
+    mutating func take() -> [UInt8] {
+        defer { rows = [] }
+        return rows
+    }
+
+    mutating func removeAll() { rows.removeAll(keepingCapacity: true) }
+}
