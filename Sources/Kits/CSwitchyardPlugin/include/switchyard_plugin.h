@@ -260,8 +260,8 @@ typedef struct switchyard_plugin {
                 void (*found)(void *context, uint32_t kind, int32_t code, switchyard_bytes message));
 
   /* Erases subjects at the destination, or asks how far the destination is. Ends with one call of erasure->ended. A second call with the
-     same subjects must do no harm: after a restart the router repeats a call whose answer it does not know. This version of the router
-     does not ask for erasures yet. May be NULL. */
+     same subjects must do no harm: after a restart the router repeats a call whose answer it does not know. The call comes on a
+     thread of its own, also during deliver. May be NULL. */
   void (*erase_subjects)(void *instance, const switchyard_erasure *erasure);
 } switchyard_plugin;
 
