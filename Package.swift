@@ -393,7 +393,7 @@ let package = Package(
                 "Platform",
             ]),
         tests("ListenerTests", ["Listener", "Ingest", "TestSupport", "Plans", "Dialects", "Events", "Platform"]),
-        tests("HTTPServerTests", ["HTTPServer", "Platform"]),
+        tests("HTTPServerTests", ["HTTPServer", "TestSupport", "Seeded", "Platform"]),
         tests("IngestTests", ["Ingest", "TestSupport", "Plans", "Events", "Platform"]),
         tests("PlatformTests", ["Platform", "TestSupport"]),
         tests("ControlTests", ["Control", "Platform"]),
