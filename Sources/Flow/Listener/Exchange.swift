@@ -3,11 +3,14 @@
 
 internal import CMicrohttpd
 internal import Events
+internal import Glibc
 internal import Plans
 internal import Platform
 
 final class Exchange: @unchecked Sendable {
     let uri: String
+    /// The end of the target as the library holds it, before a zero byte.
+    let uriEnd: UnsafePointer<CChar>
     var head: RequestHead
     var service: (any Service)?
     /// The reason for a refusal. Once it is set, the rest of the body is read and discarded.
@@ -31,8 +34,9 @@ final class Exchange: @unchecked Sendable {
     /// True if it counts among the requests for which a stop waits.
     var isCounted = false
 
-    init(uri: String, limits: HTTPLimits) {
-        self.uri = uri
+    init(uri: UnsafePointer<CChar>, limits: HTTPLimits) {
+        self.uri = String(cString: uri)
+        uriEnd = uri + strlen(uri)
         head = RequestHead(method: "", uri: "", limits: limits)
     }
 

@@ -20,7 +20,7 @@ extension HTTPListener {
             },
             named: { context, uri in
                 let listener = HTTPListener.from(context)
-                return Unmanaged.passRetained(Exchange(uri: String(cString: uri!), limits: listener.plan.limits)).toOpaque()
+                return Unmanaged.passRetained(Exchange(uri: uri!, limits: listener.plan.limits)).toOpaque()
             },
             received: { context, peer, request, connection, isFirst, method, version, data, size in
                 guard let request, let peer, let connection else { return 0 }
@@ -73,7 +73,8 @@ extension HTTPListener {
                 return exchange.head.add(name.bindMemory(to: UInt8.self), value.bindMemory(to: UInt8.self)) ? 1 : 0
             }
         }
-        if isStrict == 0 { exchange.head.isBroken = true }
+        // The library puts one zero byte between the target and the version. A zero byte of the client would end the target before that.
+        if isStrict == 0 || exchange.uriEnd + 1 != version { exchange.head.isBroken = true }
         var length: Int?
         do throws(Refusal) {
             length = try exchange.head.judge(version: String(cString: version), uriBytes: exchange.uri.utf8.count)
@@ -97,7 +98,7 @@ extension HTTPListener {
         if plan.tls?.clients != nil, cmicrohttpd_is_trusted(exchange.connection) == 0 { throw .noCertificate }
         let methods = ["OPTIONS", "POST"]
         guard let service = endpoints[request.path] else {
-            guard request.method == "OPTIONS", request.path == "*" else { throw .notFound }
+            guard request.method == "OPTIONS", request.path == "*" else { throw .notFound(paths: log.paths) }
             exchange.reply = Reply(status: 204, headers: [("Allow", methods.joined(separator: ", "))])
             return
         }
@@ -143,6 +144,7 @@ extension HTTPListener {
     /// Answers the request if its answer is known, and passes it to a worker otherwise. Returns false if the connection must end.
     private func conclude(_ exchange: Exchange, _ peer: Peer, closing: Bool = false) -> Bool {
         if exchange.reply == nil, let refusal = exchange.refusal {
+            log.note(refusal)
             exchange.reply = exchange.service?.answer(exchange.request, refused: refusal) ?? refusal.plainReply
         }
         if let reply = exchange.reply { return send(reply, exchange: exchange, peer: peer, closing: closing) }
@@ -175,8 +177,9 @@ extension HTTPListener {
     /// Cleans up after the reply was sent or the connection was lost.
     private func end(_ exchange: Exchange, _ peer: Peer?) {
         exchange.letGo(budget)
-        if let peer { watch.set(peer, pacing.idle(from: clock.now())) }
+        if let peer { watch.set(peer, pacing.idle(from: clock.now()), isIdle: true) }
         guard exchange.isCounted else { return }
+        tally.note(exchange.service?.name, exchange.reply?.status)
         let isLast = state.withLock { state in
             state.active -= 1
             assert(state.active >= 0, "a request ended twice")
