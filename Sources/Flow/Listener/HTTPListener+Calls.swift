@@ -62,7 +62,18 @@ extension HTTPListener {
         conclude(exchange, closing: true)
     }
 
-    func lacksDescriptors() {}
+    func lacksDescriptors() {
+        let now = clock.now()
+        let isDue = state.withLock { state in
+            if let last = state.saidShortage, now - last < RefusalLog.interval { return false }
+            state.saidShortage = now
+            return true
+        }
+        guard isDue else { return }
+        say(
+            "\(name): no descriptor is left for a new client, so clients wait or are refused; "
+                + "raise the hard limit (ulimit -Hn, LimitNOFILE= of systemd) or lower limits.connections")
+    }
 
     private static func peer(_ connection: HTTPConnection) -> Peer {
         guard let peer = connection.context as? Peer else { preconditionFailure("a connection is not watched") }
@@ -124,7 +135,7 @@ extension HTTPListener {
         if plan.tls?.clients != nil, exchange.connection?.isTrusted != true { throw .noCertificate }
         let methods = ["OPTIONS", "POST"]
         guard let service = endpoints[request.path] else {
-            guard request.method == "OPTIONS", request.path == "*" else { throw .notFound }
+            guard request.method == "OPTIONS", request.path == "*" else { throw .notFound(paths: log.paths) }
             exchange.reply = Reply(status: 204, headers: [("Allow", methods.joined(separator: ", "))])
             return
         }
@@ -170,11 +181,14 @@ extension HTTPListener {
     /// Answers the request if its answer is known, and passes it to a worker otherwise. `closing` ends the connection after the answer.
     private func conclude(_ exchange: Exchange, closing: Bool = false) {
         if exchange.reply == nil, let refusal = exchange.refusal {
+            log.note(refusal)
             exchange.reply = exchange.service?.answer(exchange.request, refused: refusal) ?? refusal.plainReply
         }
         // A request that was passed on belongs to the worker, which may have answered it already.
         if exchange.reply == nil, passOn(exchange) { return }
-        send(exchange.reply ?? closingReply(exchange), exchange: exchange, closing: closing)
+        let reply = exchange.reply ?? closingReply(exchange)
+        exchange.reply = reply
+        send(reply, exchange: exchange, closing: closing)
     }
 
     /// Passes a whole request to a worker. Returns false if the listener ends and nobody would answer it.
@@ -210,7 +224,8 @@ extension HTTPListener {
         exchange.letGo(budget)
         // After a last reply the client has a moment to read it and to end the connection.
         let now = clock.now()
-        watch.set(HTTPListener.peer(connection), isLast ? pacing.head(from: now) : pacing.idle(from: now))
+        watch.set(HTTPListener.peer(connection), isLast ? pacing.head(from: now) : pacing.idle(from: now), isIdle: true)
+        tally.note(exchange.service?.name, exchange.reply?.status)
         let isClosing = state.withLock { state in
             state.waiting[ObjectIdentifier(exchange)] = nil
             state.active -= 1

@@ -26,6 +26,8 @@ public final class HTTPListener: @unchecked Sendable {
         var active = 0
         /// True if new requests are refused.
         var isClosing = false
+        /// The last time at which the lack of descriptors was said.
+        var saidShortage: Instant?
         /// True if no request is passed to a worker any more.
         var isEnding = false
         var requests = 0
@@ -42,6 +44,10 @@ public final class HTTPListener: @unchecked Sendable {
     let endpoints: [String: any Service]
     let queue = WorkQueue()
     let state: Monitor<State>
+    /// Counts the answers, and says what was refused.
+    let tally: RequestTally
+    let log: RefusalLog
+    let say: @Sendable (String) -> Void
     /// The heartbeat of the thread that handles HTTP.
     let heartbeat: Watchdog.Heartbeat
     private let watchdog: Watchdog
@@ -54,7 +60,8 @@ public final class HTTPListener: @unchecked Sendable {
     /// `inherited` lists the sockets that systemd has handed over.
     public init(
         name: String, plan: HTTPSourcePlan, source: Int, services: [any Service]? = nil, sink: any EventSink,
-        clock: Clock = .system, watchdog: Watchdog = Watchdog(), inherited: [ServiceManager.Inherited] = []
+        clock: Clock = .system, watchdog: Watchdog = Watchdog(), inherited: [ServiceManager.Inherited] = [],
+        say: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.name = name
         self.watchdog = watchdog
@@ -62,20 +69,24 @@ public final class HTTPListener: @unchecked Sendable {
         self.plan = plan
         self.clock = clock
         self.inherited = inherited
-        watch = ConnectionWatch(clock: clock)
+        self.say = say
+        watch = ConnectionWatch(clock: clock, most: plan.limits.connections)
         pacing = Pacing(limits: plan.limits)
         budget = MemoryBudget(most: plan.limits.memory)
         keys = KeyRing(plan)
         origins = Origins(plan.origins)
-        handler = RequestHandler(source: source, limits: plan.limits, keys: keys, budget: budget, sink: sink, clock: clock)
         state = Monitor(State())
+        let services = services ?? Services.all(of: plan)
         var endpoints: [String: any Service] = [:]
-        for service in services ?? Services.all(of: plan) {
+        for service in services {
             for endpoint in service.endpoints {
                 precondition(endpoints.updateValue(service, forKey: endpoint.path) == nil, "two services have the path \(endpoint.path)")
             }
         }
         self.endpoints = endpoints
+        tally = RequestTally(services.map(\.name))
+        log = RefusalLog(name: name, paths: services.flatMap { $0.endpoints.map(\.path) }, clock: clock, say: say)
+        handler = RequestHandler(source: source, limits: plan.limits, keys: keys, budget: budget, sink: sink, log: log, clock: clock)
     }
 
     /// The address at which it listens, with the port that the system chose if the configured port is 0. It is nil if it does not listen.
@@ -83,10 +94,11 @@ public final class HTTPListener: @unchecked Sendable {
 
     /// The counts since the start.
     public var counts: ListenerCounts {
-        let (open, cut) = watch.counts
-        return state.withLock {
-            ListenerCounts(connections: open, slowConnections: cut, requests: $0.requests, waiting: $0.waiting.count, memory: budget.inUse)
-        }
+        let (open, cut, shed) = watch.counts
+        let (requests, waiting) = state.withLock { ($0.requests, $0.waiting.count) }
+        return ListenerCounts(
+            connections: open, slowConnections: cut, shedConnections: shed, requests: requests, answers: tally.counts, waiting: waiting,
+            memory: budget.inUse)
     }
 
     // MARK: - Start and stop
@@ -119,6 +131,7 @@ public final class HTTPListener: @unchecked Sendable {
                 })
         }
         threads.append(ThreadHandle(Thread.start("\(name) watch") { [self] in watch.run() }))
+        threads.append(ThreadHandle(Thread.start("\(name) log") { [self] in log.run() }))
         let started = threads
         state.withLock {
             $0.server = server
@@ -173,6 +186,7 @@ public final class HTTPListener: @unchecked Sendable {
         server.stop()
         queue.end()
         watch.end()
+        log.end()
         let (threads, socket) = state.withLock { state in
             defer {
                 state.server = nil
@@ -220,7 +234,11 @@ public struct ListenerCounts: Sendable, Equatable {
     public var connections: Int
     /// The number of connections that were ended because their client was too slow.
     public var slowConnections: Int
+    /// The number of connections that were ended while they waited for a request, because almost as many were open as may be.
+    public var shedConnections: Int
     public var requests: Int
+    /// The requests that have ended, by dialect and by the class of their answer.
+    public var answers: [AnswerCount]
     /// The number of requests that wait for an answer.
     public var waiting: Int
     /// The number of bytes that all bodies hold together.

@@ -13,13 +13,25 @@ struct RequestHead {
     let limits: HTTPLimits
 
     init(method: String, uri: String, limits: HTTPLimits) {
-        let query = uri.utf8.firstIndex(of: UInt8(ascii: "?"))
+        let target = RequestHead.withoutHost(uri)
+        let query = target.utf8.firstIndex(of: UInt8(ascii: "?"))
+        let path = String(target[..<(query ?? target.endIndex)])
         request = Request(
-            method: method, path: String(uri[..<(query ?? uri.endIndex)]),
-            query: query.map { String(uri[uri.utf8.index(after: $0)...]) } ?? "")
+            method: method, path: path.isEmpty ? "/" : path, query: query.map { String(target[target.utf8.index(after: $0)...]) } ?? "")
         uriBytes = uri.utf8.count
         bytes = method.utf8.count + uri.utf8.count
         self.limits = limits
+    }
+
+    /// Returns the target without its scheme and host. Clients of a proxy send the whole URL (the absolute form of RFC 9112), and a server must
+    /// accept that.
+    private static func withoutHost(_ uri: String) -> Substring {
+        for scheme in ["http://", "https://"]
+        where uri.utf8.prefix(scheme.utf8.count).elementsEqual(scheme.utf8, by: { $0 | 0x20 == $1 | 0x20 }) {
+            let rest = uri.utf8.dropFirst(scheme.utf8.count)
+            return uri[(rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? uri.endIndex)...]
+        }
+        return uri[...]
     }
 
     /// Adds a header. Returns false if no more headers are wanted.
