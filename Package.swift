@@ -490,7 +490,8 @@ case "checks":
         program(
             "fuzz", in: "Fuzz",
             [
-                "Models", "Seeded", "Events", "Platform", "Dialects", "Configuration", "Plans", "Editing", "Ingest", "Listener", "Delivery",
+                "Models", "Seeded", "Events", "Platform", "Dialects", "Configuration", "Plans", "Editing", "Ingest", "Listener",
+                "HTTPServer", "Delivery",
                 "Queueing",
                 "PluginHost",
                 "Exec", "ExpressionKit", "HTTPKit",

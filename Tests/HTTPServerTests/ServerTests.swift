@@ -80,10 +80,15 @@ final class RawClient {
     }
 }
 
+/// Returns options without a socket.
+func serving(_ change: (inout HTTPServer.Options) -> Void = { _ in }) -> HTTPServer.Options {
+    var options = HTTPServer.Options(socket: -1)
+    change(&options)
+    return options
+}
+
 /// Runs the body with a server at a socket of its own.
-func withServer(
-    _ change: (inout HTTPServer.Options) -> Void = { _ in }, _ body: (EchoHandler, UnixAddress) throws -> Void
-) throws {
+func withServer(_ options: HTTPServer.Options = serving(), _ body: (EchoHandler, UnixAddress) throws -> Void) throws {
     var template = Array("/tmp/sy-http-XXXXXX".utf8CString)
     let folder = String(cString: mkdtemp(&template))
     let path = try UnixAddress(path: folder + "/s")
@@ -92,8 +97,8 @@ func withServer(
         rmdir(folder)
     }
     let socket = try StreamSocket.listening(at: path, mode: 0o600, owner: nil, existing: .keptUnlessDead)
-    var options = HTTPServer.Options(socket: socket.number)
-    change(&options)
+    var options = options
+    options.socket = socket.number
     let handler = EchoHandler()
     let server = try HTTPServer(options, handler: handler, heartbeat: Watchdog().heartbeat("test"))
     handler.server = server
@@ -110,7 +115,7 @@ func withServer(
     private static let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
     @Test func `An answer has its status, the date, its length and its headers, and the connection stays open`() throws {
-        try withServer({ $0.clock = ManualClock().clock }) { handler, path in
+        try withServer(serving { $0.clock = ManualClock().clock }) { handler, path in
             let client = try RawClient(path)
             client.send("POST /a?b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi")
             let head = "HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 1970 00:16:40 GMT\r\nContent-Length: 2\r\nA: b\r\n\r\n"
@@ -169,10 +174,11 @@ func withServer(
 
     @Test func `A connection that waits for a request is ended to make room, and one with a request is not`() throws {
         let time = ManualClock()
-        try withServer({
+        let options = serving {
             $0.connections = 2
             $0.clock = time.clock
-        }) { handler, path in
+        }
+        try withServer(options) { handler, path in
             handler.state.withLock { $0.holds = true }
             let busy = try RawClient(path)
             busy.send(ServerTests.get)
@@ -190,10 +196,11 @@ func withServer(
 
     @Test func `A full table alone ends no connection`() throws {
         let time = ManualClock()
-        try withServer({
+        let options = serving {
             $0.connections = 2
             $0.clock = time.clock
-        }) { handler, path in
+        }
+        try withServer(options) { handler, path in
             let first = try RawClient(path)
             handler.state.wait { $0.open < 1 }
             time.advance(.seconds(5))
@@ -209,7 +216,7 @@ func withServer(
     @Test func `Without a descriptor an idle connection is ended, and otherwise the next client learns why it is refused`() throws {
         let time = ManualClock()
         let shortage = Monitor(false)
-        try withServer({
+        let options = serving {
             $0.clock = time.clock
             $0.accept = { socket in
                 if shortage.withLock({ $0 }) {
@@ -218,7 +225,8 @@ func withServer(
                 }
                 return StreamSocket.accept(from: socket)?.release() ?? -1
             }
-        }) { handler, path in
+        }
+        try withServer(options) { handler, path in
             let idle = try RawClient(path)
             handler.state.wait { $0.open < 1 }
             time.advance(.seconds(2))

@@ -87,7 +87,8 @@ struct Attack: Sendable, CustomTestStringConvertible {
         Attack("no version", whole: "POST /v1/events\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"),
         Attack("a version in small letters", whole: "POST /v1/events http/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"),
         Attack("version 1.2", whole: "POST /v1/events HTTP/1.2\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"),
-        Attack("version 2.0", whole: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), Attack("a blank behind the version", whole: "POST / HTTP/1.1 \r\nHost: x\r\n\r\n"),
+        Attack("version 2.0", whole: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+        Attack("a blank behind the version", whole: "POST / HTTP/1.1 \r\nHost: x\r\n\r\n"),
         Attack("bytes of TLS", whole: "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}"),
         Attack("two empty lines before the request", whole: "\r\n\r\nPOST /v1/events HTTP/1.1\r\nHost: x\r\n\r\n"),
         Attack("a long target", 414, whole: "POST /\(String(repeating: "x", count: 60_000)) HTTP/1.1\r\nHost: x\r\n\r\n"),
@@ -96,7 +97,8 @@ struct Attack: Sendable, CustomTestStringConvertible {
     ]
 
     static let chunks = [
-        "an empty size": "\r\n", "a size with a plus": "+2\r\n{}\r\n", "a size with a minus": "-2\r\n{}\r\n", "a size with 0x": "0x2\r\n{}\r\n",
+        "an empty size": "\r\n", "a size with a plus": "+2\r\n{}\r\n", "a size with a minus": "-2\r\n{}\r\n",
+        "a size with 0x": "0x2\r\n{}\r\n",
         "a blank before a size": " 2\r\n{}\r\n", "a blank behind a size": "2 \r\n{}\r\n", "a bare line feed behind a size": "2\n{}\r\n",
         "a bare line feed behind a chunk": "2\r\n{}\n", "a chunk that is longer than its size": "2\r\n{} \r\n",
         "a size beyond 64 bits": "10000000000000002\r\n{}\r\n", "a zero byte in an extension": "2;a=\u{0}\r\n{}\r\n",
@@ -127,7 +129,8 @@ struct Attack: Sendable, CustomTestStringConvertible {
 
     @Test(arguments: [
         "Content-Length: 2\r\n\r\n{}", "content-length:2\r\n\r\n{}", "CONTENT-LENGTH:\t 2 \t\r\n\r\n{}", "Content-Length: 002\r\n\r\n{}",
-        "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", "Transfer-Encoding: CHUNKED\r\n\r\n002;a=\"b c\";d\r\n{}\r\n0;e\r\nA: b\r\n\r\n",
+        "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+        "Transfer-Encoding: CHUNKED\r\n\r\n002;a=\"b c\";d\r\n{}\r\n0;e\r\nA: b\r\n\r\n",
         "A:\r\nContent-Length: 2\r\n\r\n{}", "A: \u{c4}\r\nContent-Length: 2\r\n\r\n{}", "A: b:c\r\nContent-Length: 2\r\n\r\n{}",
         "Content-Length: 2\r\n\r\n{}\r\n",
     ])

@@ -17,7 +17,12 @@ struct ChunkDecoder: Sendable {
         case end
     }
 
-    private enum Part { case size, data(left: Int), dataEnd, trailers(lines: Int) }
+    private enum Part {
+        case size
+        case data(left: Int)
+        case dataEnd
+        case trailers(lines: Int)
+    }
     private var part = Part.size
 
     /// Reads the bytes from `at` on and moves `at` behind what it has read. A piece of the body begins at `at` and is left to the caller.

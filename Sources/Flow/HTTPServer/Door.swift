@@ -4,7 +4,11 @@ internal import Glibc
 internal import Platform
 
 struct Door {
-    private enum State { case open, closed(until: Instant), shut }
+    private enum State {
+        case open
+        case closed(until: Instant)
+        case shut
+    }
     private var state = State.closed(until: Instant(nanoseconds: 0))
     let acceptor: Acceptor
     /// True if there was no descriptor for the last connection that waited.

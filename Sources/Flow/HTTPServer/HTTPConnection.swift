@@ -213,9 +213,15 @@ public final class HTTPConnection: @unchecked Sendable {
     func replySent() {
         assert(phase == .replying, "a reply was sent twice")
         framing = RequestFraming()
-        guard closesAfterReply else { return phase = .head }
+        guard closesAfterReply else {
+            phase = .head
+            return
+        }
         // A socket that is closed with unread bytes is reset.
-        if isComplete, input.isEmpty, !mayRead || transport.isEncrypted { return phase = .closed }
+        if isComplete, input.isEmpty, !mayRead || transport.isEncrypted {
+            phase = .closed
+            return
+        }
         transport.endSending()
         phase = .draining(left: HTTPConnection.mostDrained)
     }
