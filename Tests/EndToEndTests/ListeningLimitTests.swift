@@ -18,7 +18,7 @@ struct ListeningLimitTests {
         let router = try TestRouter(routes: plan)
         let post = try ListeningRouter(
             router, ["-c", "ulimit -Sn 64; ulimit -Hn 192; exec \"$0\" run --state state", Run.executable], executable: "/bin/sh")
-        let idle = try (0..<100).map { _ in try post.connect() }
+        let idle = try (0..<60).map { _ in try post.connect() }
         defer { for one in idle { close(one) } }
         // The control socket and a file of a provider need descriptors while all that connections may have are taken.
         #expect(try router.command("status").code == 0)
