@@ -1,6 +1,7 @@
 // What the native dialect repairs, and refuses if the client asks for that.
 
 import Dialects
+import Events
 import Testing
 
 @Suite struct StrictNativeTests {
@@ -20,6 +21,22 @@ import Testing
         let wanted = [path("messageId")]
         #expect(translate(body, Native(), wanted: wanted).lines == [#"{"messageId":"b"}"#])
         #expect(translate(body, Native(isStrict: true), wanted: wanted).lines.isEmpty)
+    }
+
+    @Test(arguments: [
+        "1", "-0", "1e400", "NaN", "Infinity", "-Infinity", "01", "1.", "+1", ".5", "\"x\"", "\"\\ud800\"", "\"\t\"", "\"\u{1}\"",
+        "\"\u{7f}\"",
+        "\"\\x\"", "'x'", "[1,]", "[,1]", "{\"k\":1,}", "{\"k\":1 \"l\":2}", "nul", "true false", "{\"k\":1,\"k\":2}", "/**/1", "\u{a0}1",
+        "[[[]]]",
+    ])
+    func `With strictness a text is an event exactly if it is one as a line of standard input`(_ value: String) {
+        let text = "{\"a\":\(value)}"
+        var block = Block()
+        block.text.append(text + "\n")
+        block.seal()
+        var scanner = Scanner(PathTrie([]))
+        let isEvent = scanner.scan(block.bytes, 0) != nil
+        #expect(translate(text, Native(isStrict: true)).lines == (isEvent ? [text] : []))
     }
 
     @Test func `Strictness of one body does not reach the next one, and valid events stay as they are`() {

@@ -14,14 +14,7 @@ private let secret = "a-key-of-32-bytes-0123456789abcd"
 /// The lines that a log has said.
 private final class Lines: Sendable {
     private let lines = Monitor<[String]>([])
-    func say(_ line: String) {
-        lines.withLock { $0.append(line) }
-        lines.wake()
-    }
-    func wait(_ count: Int) -> [String] {
-        lines.wait { $0.count < count }
-        return lines.withLock { $0 }
-    }
+    func say(_ line: String) { lines.withLock { $0.append(line) } }
     var all: [String] { lines.withLock { $0 } }
 }
 
@@ -118,28 +111,31 @@ private final class Lines: Sendable {
         let time = ManualClock()
         let lines = Lines()
         let log = RefusalLog(name: "in", paths: ["/v1/events", "/v1/logs"], clock: time.clock, say: lines.say)
-        let thread = Thread.start("log") { log.run() }
+        log.note(.malformed("x"))
+        #expect(log.due == nil)
         log.note(.wrongKey)
-        #expect(lines.wait(1) == ["in: refused 1 request without a key that is valid for it"])
+        #expect(log.due == "in: refused 1 request without a key that is valid for it")
         log.note(.noKey)
         for _ in 0..<1200 { log.note(.otherKey) }
         log.note(.notFound(paths: []))
-        log.note(.malformed("x"))
+        #expect(log.due == nil)
         time.advance(RefusalLog.interval - .nanoseconds(1))
         log.note(.wrongMethod(allowed: []))
-        #expect(lines.all.count == 1)
+        #expect(log.due == nil)
         time.advance(.nanoseconds(1))
         #expect(
-            lines.wait(2)[1]
-                == "in: refused 1,201 requests without a key that is valid for it, 1 request to a path that is not there "
-                + "(the paths are /v1/events, /v1/logs), 1 request with another method than POST")
+            log.due == "in: refused 1,201 requests without a key that is valid for it, refused 1 request to a path that is not there "
+                + "(the paths are /v1/events, /v1/logs), refused 1 request with another method than POST")
         log.note(.noCertificate)
         log.note(.otherOrigin)
+        log.note(shedConnections: 0)
+        log.note(shedConnections: 7)
         log.end()
-        thread.join()
+        log.run()
         #expect(
-            lines.all.dropFirst(2) == [
-                "in: refused 1 request without a certificate of a client, 1 request of web pages whose origin is not in 'origins'"
+            lines.all == [
+                "in: refused 1 request without a certificate of a client, refused 1 request of web pages whose origin is not in 'origins', "
+                    + "ended 7 idle connections to make room for others, since almost as many are open as may be"
             ])
     }
 

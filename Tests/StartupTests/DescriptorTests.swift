@@ -61,18 +61,18 @@ struct DescriptorTests {
     func few() throws {
         let plan = plan(connections: [10_000], providers: 2, hasAdmin: true)
         let shares = DescriptorShares(plan, limit: 1024, open: 24)
-        // 48 for files, 36 for each of the two servers, and 16 for each of the two providers.
-        #expect(shares.kept == 152 && shares.connections == [848])
+        // 48 for files, 36 for each of the two servers, and 72 for each of the two providers.
+        #expect(shares.kept == 264 && shares.connections == [736])
         let message = try #require(shares.message(source: 0, in: plan))
-        #expect(message.hasPrefix("in0: at most 848 connections at once, not 10000 as limits.connections says"))
-        #expect(message.contains("1024 descriptors") && message.contains("152 of them are kept") && message.contains("LimitNOFILE="))
+        #expect(message.hasPrefix("in0: at most 736 connections at once, not 10000 as limits.connections says"))
+        #expect(message.contains("1024 descriptors") && message.contains("264 of them are kept") && message.contains("LimitNOFILE="))
     }
 
     @Test("a source of files keeps what it may have open")
     func followed() {
         let plan = plan(connections: [10_000], files: 1)
-        #expect(DescriptorShares(plan, limit: 1024, open: 24).kept == 48 + 36 + 16 + 520)
-        #expect(DescriptorShares(plan, limit: 1024, open: 24).connections == [380, nil])
+        #expect(DescriptorShares(plan, limit: 1024, open: 24).kept == 48 + 36 + 72 + 520)
+        #expect(DescriptorShares(plan, limit: 1024, open: 24).connections == [324, nil])
     }
 
     @Test("under a very low limit clients still get a quarter of what is free")

@@ -8,8 +8,8 @@ public struct DescriptorShares: Sendable, Equatable {
     static let keptForFiles = 48
     /// What is kept for each server of requests about the router: its 32 connections, and its own descriptors.
     static let keptForServer = 36
-    /// What is kept for each provider: its connections to the vendor, and the files of its queue.
-    static let keptForProvider = 16
+    /// What is kept for each provider: its connections to the vendor, of which `http` has 64 at most, and the files of its queue.
+    static let keptForProvider = 72
     /// What is kept for each source of files: the most files that it follows at once.
     static let keptForFollower = 520
 

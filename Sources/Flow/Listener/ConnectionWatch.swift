@@ -69,18 +69,22 @@ final class ConnectionWatch: Sendable {
     var counts: (open: Int, cut: Int, shed: Int) { table.withLock { ($0.open, $0.cut, $0.shed) } }
 
     func opened(_ descriptor: Int32, deadline: Instant) -> Peer {
-        let number = table.withLock { table in
+        let now = clock.now()
+        let (number, isEarlier) = table.withLock { table in
             table.open += 1
-            if let number = table.free.popLast() {
+            let number: Int
+            if let free = table.free.popLast() {
+                number = free
                 table.descriptors[number] = descriptor
-                return number
+            } else {
+                number = table.descriptors.count
+                table.descriptors.append(descriptor)
+                table.deadlines.append(nil)
+                table.idleSince.append(nil)
             }
-            table.descriptors.append(descriptor)
-            table.deadlines.append(nil)
-            table.idleSince.append(nil)
-            return table.descriptors.count - 1
+            return (number, set(number, deadline, idleSince: now, in: &table))
         }
-        set(number, deadline, isIdle: true)
+        if isEarlier { table.wake() }
         return Peer(descriptor: descriptor, number: number)
     }
 
@@ -100,31 +104,33 @@ final class ConnectionWatch: Sendable {
     }
 
     /// Sets the deadline of a connection. `isIdle` is true if the connection waits for a request from now on.
-    func set(_ peer: Peer, _ deadline: Instant?, isIdle: Bool = false) { set(peer.number, deadline, isIdle: isIdle) }
-
-    private func set(_ number: Int, _ deadline: Instant?, isIdle: Bool) {
+    func set(_ peer: Peer, _ deadline: Instant?, isIdle: Bool = false) {
         let now = isIdle ? clock.now() : nil
-        let isEarlier = table.withLock { table in
-            assert(table.descriptors[number] >= 0, "a deadline is set for a closed connection")
-            // A connection that leaves was shut down, so no deadline applies to it any more.
-            if table.leaving.contains(number) { return false }
-            table.deadlines[number] = deadline
-            table.idleSince[number] = now
-            var deadline = deadline
-            if let now, table.open - table.leaving.count > comfortable {
-                deadline = min(deadline ?? .init(nanoseconds: .max), now + ConnectionWatch.leastIdle)
-            }
-            guard let deadline, table.next.map({ deadline < $0 }) ?? true else { return false }
-            table.next = deadline
-            return true
-        }
-        if isEarlier { table.wake() }
+        if table.withLock({ set(peer.number, deadline, idleSince: now, in: &$0) }) { table.wake() }
     }
 
-    /// Shuts down all connections whose deadline has passed, and idle ones if too many are open.
-    func sweep() {
+    /// Returns true if the watch must look earlier than it would have.
+    private func set(_ number: Int, _ deadline: Instant?, idleSince now: Instant?, in table: inout Table) -> Bool {
+        assert(table.descriptors[number] >= 0, "a deadline is set for a closed connection")
+        // A connection that leaves was shut down, so no deadline applies to it any more.
+        if table.leaving.contains(number) { return false }
+        table.deadlines[number] = deadline
+        table.idleSince[number] = now
+        var next = deadline
+        if let now, table.open - table.leaving.count > comfortable {
+            let ripe = now + ConnectionWatch.leastIdle
+            next = min(next ?? ripe, ripe)
+        }
+        guard let next, table.next.map({ next < $0 }) ?? true else { return false }
+        table.next = next
+        return true
+    }
+
+    /// Shuts down all connections whose deadline has passed, and idle ones if too many are open. Returns the number of the latter.
+    @discardableResult func sweep() -> Int {
         let now = clock.now()
-        table.withLock { table in
+        return table.withLock { table in
+            let shedBefore = table.shed
             var next: Instant?
             for number in table.deadlines.indices {
                 guard let deadline = table.deadlines[number] else { continue }
@@ -141,6 +147,7 @@ final class ConnectionWatch: Sendable {
             }
             if let again = shed(&table, now) { next = min(next ?? again, again) }
             table.next = next
+            return table.shed - shedBefore
         }
     }
 
@@ -164,8 +171,8 @@ final class ConnectionWatch: Sendable {
         return nil
     }
 
-    /// Sweeps at each deadline until `end` is called.
-    func run() {
+    /// Sweeps at each deadline until `end` is called. `onShed` gets the number of connections that were ended to make room for others.
+    func run(onShed: (Int) -> Void) {
         while true {
             let clock = clock
             let goesOn = table.waitUntilReady { table -> Readiness<Bool> in
@@ -174,7 +181,7 @@ final class ConnectionWatch: Sendable {
                 return next <= clock.now() ? .ready(true) : .notBefore(next)
             }
             if !goesOn { return }
-            sweep()
+            onShed(sweep())
         }
     }
 

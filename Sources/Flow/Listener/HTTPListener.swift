@@ -130,7 +130,7 @@ public final class HTTPListener: @unchecked Sendable {
                     queue.run { exchange in heartbeat.beat { answer(exchange, at: translator) } }
                 })
         }
-        threads.append(ThreadHandle(Thread.start("\(name) watch") { [self] in watch.run() }))
+        threads.append(ThreadHandle(Thread.start("\(name) watch") { [self] in watch.run { log.note(shedConnections: $0) } }))
         threads.append(ThreadHandle(Thread.start("\(name) log") { [self] in log.run() }))
         let started = threads
         state.withLock {

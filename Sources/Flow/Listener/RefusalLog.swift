@@ -1,6 +1,7 @@
-// Says in one line a minute how many requests were refused because of their key, path, certificate or origin. These are mistakes of the people
-// who run the router or its clients, and a client often shows nothing of them. The first one is said at once. A line has numbers and the
-// paths that exist, and nothing that a client has sent: neither a key nor a path, which can contain one.
+// Says in one line a minute how many requests were refused because of their key, path, method, certificate or origin, and how many connections
+// were ended to make room for others. These are mistakes of the people who run the router or its clients, and a client often shows nothing of
+// them. The first one is said at once. A line has numbers and the paths that exist, and nothing that a client has sent: neither a key nor a
+// path, which can contain one.
 
 internal import Platform
 
@@ -8,7 +9,7 @@ final class RefusalLog: Sendable {
     /// The time between two lines.
     static let interval = Duration.seconds(60)
 
-    private enum Kind: Int, CaseIterable { case key, certificate, path, method, origin }
+    private enum Kind: Int, CaseIterable { case key, certificate, path, method, origin, connection }
 
     private struct State {
         var counts = [Int](repeating: 0, count: Kind.allCases.count)
@@ -43,8 +44,18 @@ final class RefusalLog: Sendable {
         case .otherOrigin: kind = .origin
         default: return
         }
+        add(1, to: kind)
+    }
+
+    /// Counts connections that were ended to make room for others.
+    func note(shedConnections count: Int) {
+        if count > 0 { add(count, to: .connection) }
+    }
+
+    private func add(_ count: Int, to kind: Kind) {
+        assert(count > 0, "nothing is counted")
         let isFirst = state.withLock { state in
-            defer { state.counts[kind.rawValue] += 1 }
+            defer { state.counts[kind.rawValue] += count }
             return !state.isPending
         }
         if isFirst { state.wake() }
@@ -52,28 +63,35 @@ final class RefusalLog: Sendable {
 
     /// Says a line when it is due, until `end` is called. What is then left is said at once.
     func run() {
-        while let counts = due() { say(line(counts)) }
+        while let line = state.waitUntilReady({ take(&$0) }) { say(line) }
     }
 
-    /// Waits for the next line. Returns its counts, or nil at the end.
-    private func due() -> [Int]? {
-        let clock = clock
-        return state.waitUntilReady { state -> Readiness<[Int]?> in
-            guard state.isPending else { return state.isOver ? .ready(nil) : .notBefore(nil) }
-            let now = clock.now()
-            if let next = state.next, now < next, !state.isOver { return .notBefore(next) }
-            defer {
-                state.counts = [Int](repeating: 0, count: Kind.allCases.count)
-                state.next = now + RefusalLog.interval
-            }
-            return .ready(state.counts)
+    /// The line that is due now. It is nil if none is. Whoever reads it must say it.
+    var due: String? {
+        state.withLock { state in
+            if case .ready(let line) = take(&state) { line } else { nil }
         }
+    }
+
+    /// Takes the counts for the next line if it is due. Returns nil instead of a line if there will be none any more.
+    private func take(_ state: inout State) -> Readiness<String?> {
+        guard state.isPending else { return state.isOver ? .ready(nil) : .notBefore(nil) }
+        let now = clock.now()
+        if let next = state.next, now < next, !state.isOver { return .notBefore(next) }
+        defer {
+            state.counts = [Int](repeating: 0, count: Kind.allCases.count)
+            state.next = now + RefusalLog.interval
+        }
+        return .ready(line(state.counts))
     }
 
     private func line(_ counts: [Int]) -> String {
         let parts = zip(Kind.allCases, counts).filter { $0.1 > 0 }.map { kind, count in
-            let requests = count == 1 ? "1 request" : "\(grouped(count)) requests"
+            let requests = "refused " + (count == 1 ? "1 request" : "\(grouped(count)) requests")
             switch kind {
+            case .connection:
+                return "ended \(grouped(count)) idle \(count == 1 ? "connection" : "connections") to make room for others, "
+                    + "since almost as many are open as may be"
             case .key: return "\(requests) without a key that is valid for it"
             case .certificate: return "\(requests) without a certificate of a client"
             case .path: return "\(requests) to a path that is not there (the paths are \(paths.joined(separator: ", ")))"
@@ -81,7 +99,7 @@ final class RefusalLog: Sendable {
             case .origin: return "\(requests) of web pages whose origin is not in 'origins'"
             }
         }
-        return "\(name): refused " + parts.joined(separator: ", ")
+        return "\(name): " + parts.joined(separator: ", ")
     }
 
     func end() {
