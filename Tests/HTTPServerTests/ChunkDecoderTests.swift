@@ -39,6 +39,7 @@ func dechunked(_ text: String, step: Int) throws(FramingFault) -> (body: String,
     }
 
     @Test(arguments: [
+        "1 \r\na\r\n", " 1\r\na\r\n", "+1\r\na\r\n", "1x\r\na\r\n",
         "\r\n", "x\r\n", "-1\r\n", "+1\r\n", "0x1\r\n", " 1\r\n", "1 \r\n", "1\n", "\n", "1\r\r\n", "1;\u{0}\r\n", "1\r\nab\r\n",
         "1\r\na\n",
         "1\r\na\rb", "FFFFFFFFFFFFFFFFFF\r\n", "0\r\nbroken\r\n", "0\r\n: x\r\n", "0\r\nA: b\n\r\n", "0\r\n A: b\r\n", "0\r\nA : b\r\n",
