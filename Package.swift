@@ -244,7 +244,9 @@ let package = Package(
         // The workers, which scan and judge blocks of lines.
         module(
             "Workers", in: "Flow", ["Ingest", "Judging", "Admission", "ConsentGate", "Events", "Platform", "CPlatform"]),
-        module("Listener", in: "Flow", ["Ingest", "Plans", "Dialects", "Events", "Platform", "CMicrohttpd", "CDecoders"]),
+        module("Listener", in: "Flow", ["HTTPServer", "Ingest", "Plans", "Dialects", "Events", "Platform", "CDecoders"]),
+        // The HTTP/1.1 server under the listeners.
+        module("HTTPServer", in: "Flow", ["Events", "Platform", "CPlatform", "CEpoll", "CTLS"]),
         module("Ingest", in: "Flow", ["Plans", "Events", "Platform", "CPlatform"]),
         module(
             "PluginHost", in: "Flow",
@@ -331,12 +333,13 @@ let package = Package(
         native("CSIMD"),
         native("CChecksum"),
         native("CPlatform"),
+        native("CEpoll"),
         native("CExit"),
         native("CRE2", links: ["re2"]),
         // Libraries that are loaded when they are first needed. No program links them.
-        native("CMicrohttpd"),
         native("CDecoders"),
         native("CCrypto"),
+        native("CTLS", ["CCrypto"]),
         native("CCurlLoaded", ["CCrypto"]),
         // Libraries that are linked.
         library("CJansson", "jansson", "libjansson-dev"),
@@ -416,6 +419,7 @@ let package = Package(
                 "Platform",
             ]),
         tests("ListenerTests", ["Listener", "Ingest", "TestSupport", "Plans", "Dialects", "Events", "Platform"]),
+        tests("HTTPServerTests", ["HTTPServer", "TestSupport", "Seeded", "Platform"]),
         tests("IngestTests", ["Ingest", "TestSupport", "Plans", "Events", "Platform"]),
         tests("PlatformTests", ["Platform", "TestSupport"]),
         tests("ControlTests", ["Control", "Platform"]),
@@ -518,7 +522,8 @@ case "checks":
         program(
             "fuzz", in: "Fuzz",
             [
-                "Models", "Seeded", "Events", "Platform", "Dialects", "Configuration", "Plans", "Editing", "Ingest", "Listener", "Delivery",
+                "Models", "Seeded", "Events", "Platform", "Dialects", "Configuration", "Plans", "Editing", "Ingest", "Listener",
+                "HTTPServer", "Delivery",
                 "Queueing",
                 "PluginHost",
                 "Exec", "ExpressionKit", "HTTPKit",

@@ -27,7 +27,7 @@ dpkg-deb -e "$package" "$folder/control"
 PREFIX=/usr DESTDIR=$folder/tree Scripts/check-install.sh || fault "the contents of $package do not run without the toolchain"
 
 [ "$(cat "$folder/control/conffiles")" = /etc/switchyard/routes.json ] || fault "routes.json is not a conffile of $package"
-for wanted in libc6 libcurl4 libjansson4 libmicrohttpd12 libre2 libsqlite3-0 libssl3 libzstd1 zlib1g; do
+for wanted in libc6 libcurl4 libjansson4 libre2 libsqlite3-0 libssl3 libzstd1 zlib1g; do
     grep -q "^Depends:.*\b$wanted" "$folder/control/control" || fault "$package does not depend on $wanted"
 done
 others=$(dpkg-deb -c "$package" | awk '$2 != "root/root"')

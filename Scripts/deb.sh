@@ -35,8 +35,8 @@ gzip -9n "$tree/usr/share/doc/switchyard/changelog" "$tree/usr/share/man/man1/sw
 # --- The dependencies: libraries that are linked, and those that are loaded by name when they are needed.
 
 mapfile -t files < <(find "$tree/usr" -type f \( -path '*/bin/*' -o -name '*.so' \) | sort)
-# These names are ignored: libmicrohttpd depends on its gnutls, and the module http is linked to the one libcurl that is needed.
-brought='^(libgnutls|libcurl|libcurl-gnutls)\.so'
+# These names are ignored: the module http is linked to the one libcurl that is needed.
+brought='^(libcurl|libcurl-gnutls)\.so'
 names() {
     local file
     for file in "${files[@]}"; do

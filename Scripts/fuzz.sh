@@ -13,7 +13,7 @@ build=(swift build --scratch-path .build-checks -c release)
 for product in fuzz fuzz-expressions switchyard-patterns; do "${build[@]}" --product $product; done
 folder=$("${build[@]}" --show-bin-path)
 targets=(fuzz-expressions)
-for target in scanner event-reader descriptor library frames answers replies native segment otlp-protobuf otlp-json service scrub mask transforms tcf gpp trail; do
+for target in scanner event-reader descriptor library frames answers replies native segment otlp-protobuf otlp-json service http-head http-chunks scrub mask transforms tcf gpp trail; do
     targets+=("fuzz --target $target")
 done
 for vendor in amplitude ga4 mixpanel otlp-json otlp-protobuf posthog rudderstack segment sentry; do

@@ -7,7 +7,7 @@ set -euo pipefail
 
 # a|b means that either package is enough. The first one is installed if both are missing.
 declare -A packages=(
-    [build]="libjansson-dev libssl-dev zlib1g-dev libzstd-dev libsqlite3-dev libre2-dev libmicrohttpd-dev libbrotli-dev g++ libcurl4-openssl-dev|libcurl4-gnutls-dev pkg-config|pkgconf binutils"
+    [build]="libjansson-dev libssl-dev zlib1g-dev libzstd-dev libsqlite3-dev libre2-dev libbrotli-dev g++ libcurl4-openssl-dev|libcurl4-gnutls-dev pkg-config|pkgconf binutils"
     [test]="g++ libsimdjson-dev groff-base openssl python3"
     [schema]="python3 python3-venv"
     [clients]="python3 python3-venv"

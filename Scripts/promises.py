@@ -12,7 +12,7 @@ suites = {
     f"{folder.name}.{suite}"
     for folder in (root / "Tests").iterdir()
     for file in folder.glob("*.swift")
-    for suite in re.findall(r"^(?:@Suite\(.*\) )?(?:struct|final class|extension) (\w+Tests)\b", file.read_text(), re.MULTILINE)
+    for suite in re.findall(r"^(?:@Suite(?:\(.*\))? )?(?:struct|final class|extension) (\w+Tests)\b", file.read_text(), re.MULTILINE)
 }
 
 faults = []

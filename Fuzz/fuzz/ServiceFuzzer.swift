@@ -29,7 +29,9 @@ final class ServiceFuzzer: Fuzzer {
         self.limits = limits
         self.plants = plants
         mutator = Mutator(seed: seed, seeds: ServiceFuzzer.seeds)
-        handler = RequestHandler(source: 0, limits: limits, keys: KeyRing(HTTPSourcePlan()), budget: budget, sink: sink, clock: .system)
+        handler = RequestHandler(
+            source: 0, limits: limits, keys: KeyRing(HTTPSourcePlan()), budget: budget, sink: sink,
+            log: RefusalLog(name: "fuzz", paths: [], clock: .system) { _ in }, clock: .system)
         translator = Listener.RequestTranslator(handler.translation)
     }
 
@@ -39,7 +41,8 @@ final class ServiceFuzzer: Fuzzer {
         // Mostly use the coding that the body has.
         let other = ServiceFuzzer.codings[mutator.below(ServiceFuzzer.codings.count)]
         let coding = mutator.below(4) > 0 ? ServiceFuzzer.coding(of: body) : other
-        let path = service.endpoints[mutator.below(service.endpoints.count)].path
+        let strict = mutator.below(4) == 0 ? "?strict=1" : ""
+        let path = service.endpoints[mutator.below(service.endpoints.count)].path + strict
         let exchange = Exchange(uri: path, limits: limits)
         exchange.head = RequestHead(method: "POST", uri: path, limits: limits)
         add("content-type", ServiceFuzzer.types[mutator.below(ServiceFuzzer.types.count)], to: exchange)

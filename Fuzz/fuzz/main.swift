@@ -1,7 +1,7 @@
 // Feeds random input to code that reads input from anyone: lines of events, also as adapters read them, descriptions and files of modules,
-// frames of a module's process, answers of a program and of a server, request bodies of client libraries, whole requests with their codings, and consent
-// strings, and the files of an audit trail. It also feeds events with finds to `scrub` and `mask`, random events to random transforms, and
-// events and answers to the modules of vendors.
+// frames of a module's process, answers of a program and of a server, heads and chunks of HTTP, request bodies of client libraries, whole
+// requests with their codings, consent strings, and the files of an audit trail. It also feeds events with finds to `scrub` and `mask`,
+// random events to random transforms, and events and answers to the modules of vendors.
 // usage: fuzz [--target TARGET] [--seconds N] [--seed S] [--plant]; with an unknown target it lists the targets.
 // Prints one line of sums. Exits with 1 if a difference is not explained, or if no input was valid. `--plant` falsifies our verdict in a
 // rare case, which the fuzzer must then find. This proves that the fuzzer works.
@@ -16,7 +16,7 @@ var arguments = CommandLine.arguments.dropFirst()
 func usage() -> Never {
     fputs(
         "usage: fuzz [--target scanner|event-reader|descriptor|library|frames|answers|replies|native|segment|otlp-protobuf|otlp-json|service|"
-            + "scrub|mask|transforms|tcf|gpp|trail|every-byte|VENDOR-map|VENDOR-judge] "
+            + "http-head|http-chunks|scrub|mask|transforms|tcf|gpp|trail|every-byte|VENDOR-map|VENDOR-judge] "
             + "[--seconds N] [--seed S] [--plant]\n", stderr)
     fputs("VENDOR is \(VendorTargets.names.joined(separator: ", "))\n", stderr)
     exit(64)
@@ -63,6 +63,8 @@ var fuzzer: any Fuzzer =
     case "gpp": GPPFuzzer(seed: seed, plants: plants)
     case "trail": try TrailFuzzer(seed: seed, plants: plants)
     case "every-byte": try EveryByte(seed: seed, plants: plants)
+    case "http-head": HTTPHeadFuzzer(seed: seed, plants: plants)
+    case "http-chunks": HTTPChunksFuzzer(seed: seed, plants: plants)
     case "service": ServiceFuzzer(seed: seed, plants: plants)
     default: if let vendor = try VendorTargets.fuzzer(target, seed: seed, plants: plants) { vendor } else { usage() }
     }

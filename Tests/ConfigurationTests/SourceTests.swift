@@ -35,6 +35,15 @@ struct SourceTests {
         #expect(limits.body == 20_000_000 && limits.decoded == 20_000_000 && limits.headTime == .seconds(10))
     }
 
+    @Test("one address may have a tenth of the connections where others can reach the listener, and all of them elsewhere")
+    func addresses() throws {
+        #expect(try http(#""listen":"0.0.0.0:1","open":true"#).limits.connectionsByAddress == 1000)
+        #expect(try http(#""listen":"0.0.0.0:1","open":true,"limits":{"connections":5}"#).limits.connectionsByAddress == 1)
+        #expect(try http(#""listen":"0.0.0.0:1","open":true,"limits":{"by_address":7}"#).limits.connectionsByAddress == 7)
+        #expect(try http(#""listen":"[::1]:1""#).limits.connectionsByAddress == 0)
+        #expect(try http(#""listen":"unix:/run/x.sock""#).limits.connectionsByAddress == 0)
+    }
+
     @Test("every member of an HTTP source is read")
     func full() throws {
         let plan = try http(

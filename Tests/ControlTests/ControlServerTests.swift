@@ -1,8 +1,9 @@
-import Control
 import Foundation
 import Glibc
 import Platform
 import Testing
+
+@testable import Control
 
 /// A folder that is removed at the end of its test.
 private final class Folder {
@@ -54,6 +55,37 @@ struct ControlServerTests {
         server.close()
         #expect(access(server.path, F_OK) != 0)
         #expect(throws: ControlFault.self) { try ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/status")) }
+    }
+
+    @Test("does not spin while it cannot accept a connection, and accepts it when it can")
+    func exhausted() throws {
+        let folder = Folder()
+        let time = Monitor<Int64>(1_000_000_000_000)
+        let attempts = Monitor<[Int64]>([])
+        let clock = Clock(now: { Instant(nanoseconds: time.withLock { $0 }) }, wall: { time.withLock { $0 } })
+        let server = try ControlServer(
+            folder: folder.path, clock: clock, timeout: .seconds(600),
+            accept: { listener in
+                let count = attempts.withLock { attempts in
+                    attempts.append(time.withLock { $0 })
+                    return attempts.count
+                }
+                return count <= 3 ? nil : StreamSocket.accept(from: listener)
+            },
+            handler: { _, answer in answer(Response(200, type: "text/plain", "here")) })
+        server.start()
+        let client = connection(server.path)
+        let request = Array("GET / HTTP/1.1\r\n\r\n".utf8)
+        #expect(write(client, request, request.count) == request.count)
+        while attempts.withLock({ $0.count < 4 }) {
+            time.withLock { $0 += 1_000_000 }
+            sched_yield()
+        }
+        #expect(readAll(client).hasSuffix("here"))
+        close(client)
+        let times = attempts.withLock { $0 }
+        for (one, next) in zip(times, times.dropFirst()) { #expect(next - one >= ControlServer.pause.nanoseconds) }
+        server.close()
     }
 
     @Test("receives a body and returns another one")

@@ -140,7 +140,7 @@ struct OTLPEdgeTests {
         #expect(wire.lines.first?.contains("\"severityText\":\"\u{fffd}\u{fffd}\u{fffd}\"") == true && wire.isEveryLineAnEvent)
         for (count, text) in [(0, "\"\""), (1, "\"AA==\""), (2, "\"AAE=\""), (3, "\"AAEC\""), (4, "\"AAECAw==\"")] {
             let bytes = (0..<count).map { UInt8($0) }
-            #expect(binary(Wire.bytes(5, Wire.bytes(7, bytes))).lines.first?.contains("\"body\":\(text),") == true)
+            #expect(binary(Wire.bytes(5, Wire.bytes(7, bytes))).lines.first?.contains("\"body\":{\"bytesValue\":\(text)},") == true)
         }
     }
 

@@ -16,7 +16,7 @@ import Testing
             translated.results[0]
                 == "{\"type\":\"track\",\"event\":\"order.completed\",\"userId\":\"u-1\",\"timestamp\":\"2018-12-13T14:51:00.300000123Z\",\(now),"
                 + "\"properties\":{\"user.id\":\"u-1\",\"n\":9007199254740993,\"neg\":-1,\"ok\":true,\"ratio\":0.1,\"nan\":\"NaN\","
-                + "\"inf\":\"-Infinity\",\"list\":[\"a\",\"b\"],\"nums\":[1,2],\"raw\":\"AP8=\",\"one\":1.0},\"body\":\"order taken \\\"x\\\"\\n\","
+                + "\"inf\":\"-Infinity\",\"list\":[\"a\",\"b\"],\"nums\":[1,2],\"raw\":{\"bytesValue\":\"AP8=\"},\"one\":1.0},\"body\":\"order taken \\\"x\\\"\\n\","
                 + "\"context\":{\"otlp\":{\"timeUnixNano\":\"1544712660300000123\",\"observedTimeUnixNano\":\"1544712661000000000\","
                 + "\"severityNumber\":9,\"severityText\":\"INFO\",\(resource),\(scope)}}}")
         #expect(

@@ -8,10 +8,14 @@ import Testing
 final class ListeningRouter: Sendable {
     let run: Run
     let port: UInt16
+    /// What the router said until it listened.
+    let said: String
 
-    init(_ router: TestRouter, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
-        run = try router.start(arguments, environment: environment)
-        let said = run.waitForError("listening at 127.0.0.1:")
+    init(
+        _ router: TestRouter, _ arguments: [String] = [], environment: [String: String] = [:], executable: String = Run.executable
+    ) throws {
+        run = try router.start(arguments, environment: environment, executable: executable)
+        said = run.waitForError("listening at 127.0.0.1:")
         let digits = said.components(separatedBy: "listening at 127.0.0.1:").last!.prefix { $0.isNumber }
         port = try #require(UInt16(digits), "\(said)")
     }

@@ -43,7 +43,8 @@ final class FakeSink: EventSink {
                 state.held.append(answer)
                 return nil
             }
-            return state.submission
+            guard case .stored(let invalid) = state.submission else { return state.submission }
+            return .stored(invalid: invalid.map { InvalidLine(line: $0.line, message: submitter.reasons[$0.line] ?? $0.message) })
         }
         state.wake()
         if case .overloaded(-1) = now { return false }

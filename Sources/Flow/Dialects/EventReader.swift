@@ -1,4 +1,4 @@
-// Takes one event out of a body: copies it to a line, checks it with the scanner, and repairs it if necessary and possible. It promises
+// Takes one event out of a body: copies it to a line, checks it with the scanner, and repairs it if necessary, possible and allowed. It promises
 // that the result is one event to the scanner, on one line.
 
 internal import Events
@@ -10,6 +10,8 @@ struct EventReader: ~Copyable, Sendable {
     private var prover: Scanner
     private var spare = ByteBuffer()
     private let limits: TranslationLimits
+    /// True if an event that needs repair is refused.
+    var isStrict = false
 
     /// The reason for which the last event was refused, and its place in the body.
     private(set) var reason = EventFault.Reason.unclosed
@@ -31,6 +33,13 @@ struct EventReader: ~Copyable, Sendable {
         line.append(text + start, count)
         flatten(line.base + begin, count)
         if let event = scan(&line, begin) { return event }
+        if isStrict {
+            line.truncate(to: begin)
+            var fault = scanner.fault
+            let place = start + Int(fault.offset) - begin
+            fault.offset = UInt32(truncatingIfNeeded: place)
+            return refuse(.json(fault), at: place)
+        }
         return readBroken(text, start: start, end: end, into: &line, begin: begin)
     }
 

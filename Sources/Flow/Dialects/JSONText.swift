@@ -66,6 +66,13 @@ enum JSONText {
         }
     }
 
+    /// Appends bytes as the JSON of protocol buffers has them in an AnyValue, so that they are told from a string with the same characters.
+    static func bytesValue(_ text: Bytes, _ count: Int, into out: inout ByteBuffer) {
+        out.append("{\"bytesValue\":")
+        base64(text, count, into: &out)
+        out.append("}")
+    }
+
     static func base64(_ text: Bytes, _ count: Int, into out: inout ByteBuffer) {
         out.append(UInt8(ascii: "\""))
         Base64.encode(UnsafeBufferPointer(start: text, count: count)) { out.append($0) }

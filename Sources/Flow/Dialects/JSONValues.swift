@@ -128,7 +128,7 @@ struct JSONValues {
             case UInt8(ascii: "k"): try map(value, depth: depth + 1, brackets: &brackets, into: &out)
             default:
                 if isNamed("bytesValue", "bytes_value") {
-                    try copyString(value, into: &out, what: "bytesValue must be a string in base64")
+                    try bytes(value, into: &out)
                 } else {
                     guard [UInt8(ascii: "t"), UInt8(ascii: "f")].contains(text[value.lowerBound]) else {
                         throw FormFault(what: "boolValue must be true or false")
@@ -139,6 +139,14 @@ struct JSONValues {
         }
         if out.count == begin { out.append("null") }
         return isText
+    }
+
+    private func bytes(_ value: Range<Int>, into out: inout ByteBuffer) throws(FormFault) {
+        var decoded = ByteBuffer()
+        guard text[value.lowerBound] == UInt8(ascii: "\""), Base64Text.decode(text, value, into: &decoded) else {
+            throw FormFault(what: "bytesValue must be a string in base64")
+        }
+        JSONText.bytesValue(UnsafePointer(decoded.base), decoded.count, into: &out)
     }
 
     private func array(_ range: Range<Int>, depth: Int, brackets: inout Brackets, into out: inout ByteBuffer) throws(FormFault) {

@@ -1,6 +1,7 @@
 // The router's own dialect: NDJSON, a JSON array of objects, or one object, recognized by their first bytes. Valid events stay byte for
 // byte as they were received, except that newlines between tokens become spaces. `receivedAt` and `context.ip` are added if they are
-// configured and missing, and `context.gpc` becomes true if the request says so. Events that need repair are repaired as in EventRepair.swift.
+// configured and missing, and `context.gpc` becomes true if the request says so. Events that need repair are repaired as in EventRepair.swift, or
+// refused if the client asks for that.
 
 internal import Events
 
@@ -8,12 +9,20 @@ public struct Native: Dialect {
     /// True if an event without `receivedAt` gets one.
     public let addsReceivedAt: Bool
 
-    public init(addsReceivedAt: Bool = false) { self.addsReceivedAt = addsReceivedAt }
+    /// True if an event that needs repair is refused, as it is on standard input.
+    public let isStrict: Bool
+
+    public init(addsReceivedAt: Bool = false, isStrict: Bool = false) {
+        self.addsReceivedAt = addsReceivedAt
+        self.isStrict = isStrict
+    }
 
     public func translate(
         _ body: UnsafeRawBufferPointer, context: RequestContext, translator: inout Translator, into translation: inout Translation
     ) {
         guard let text = body.bindMemory(to: UInt8.self).baseAddress else { return }
+        translator.reader.isStrict = isStrict
+        defer { translator.reader.isStrict = false }
         let stamps = addsReceivedAt || context.ip != nil || context.isPrivate
         var stamper = Stamper(editor: stamps ? SegmentEditor(context, &translator) : nil, addsReceivedAt: addsReceivedAt)
         let start = bodyStart(text, body.count)

@@ -14,8 +14,9 @@
 // | `context.otlp`             | `timeUnixNano`, `observedTimeUnixNano`, `severityNumber`, `severityText`, `traceId`,        |
 // |                            | `spanId`, `flags`, `droppedAttributesCount`, `resource`, `scope`                            |
 //
-// Integers are written exactly, and doubles so that the same double is read back. Bytes become base64, and a missing value becomes null.
-// NaN and the infinities become strings. OpenTelemetry defines these rules for values in other formats. Unknown fields are skipped. An
+// Integers are written exactly, and doubles so that the same double is read back. Bytes become `{"bytesValue": …}` with
+// base64, as in the JSON of OTLP, and a missing value becomes null. NaN and the infinities become strings. OpenTelemetry defines these rules
+// for values in other formats, except that of bytes. Unknown fields are skipped. An
 // invalid record is refused alone. If the frame of a body is invalid, the rest of the body is refused.
 
 internal import Events

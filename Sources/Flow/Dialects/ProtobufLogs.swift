@@ -240,7 +240,7 @@ struct ProtobufLogs {
                     try pair(try message(element), depth: depth + 1, into: &out, named: &named)
                 }
                 out.append("}")
-            case (7, .bytes(let range)): JSONText.base64(text + range.lowerBound, range.count, into: &out)
+            case (7, .bytes(let range)): JSONText.bytesValue(text + range.lowerBound, range.count, into: &out)
             default: throw ProtobufFault(what: "a value has the wrong type for its field", offset: field.offset)
             }
         }

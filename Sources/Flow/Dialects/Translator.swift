@@ -44,6 +44,9 @@ extension Translator {
     /// Returns true if the text is an event or can be repaired to be one.
     mutating func isEvent(_ text: Bytes, start: Int, end: Int) -> Bool {
         scratch.removeAll()
+        let isStrict = reader.isStrict
+        reader.isStrict = false
+        defer { reader.isStrict = isStrict }
         return reader.read(text, start: start, end: end, into: &scratch) != nil
     }
 }

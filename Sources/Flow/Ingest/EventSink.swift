@@ -16,6 +16,10 @@ public struct Submitter: Sendable {
     /// Returns false if it has left, so that nobody would read the answer. If it is nil, the submitter never leaves.
     public var isThere: (@Sendable () -> Bool)?
 
+    /// Why a line is not an event, by its index, if the line itself does not show it. The sink gives this reason in its answer and wherever
+    /// it reports the line. It may only name lines that are not events.
+    public var reasons: [Int: String] = [:]
+
     public init(source: Int, key: Int = 0, deadline: Instant? = nil, isThere: (@Sendable () -> Bool)? = nil) {
         self.source = source
         self.key = key

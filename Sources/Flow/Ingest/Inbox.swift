@@ -112,7 +112,9 @@ public final class Inbox: EventSink, Sendable {
     public func submit(_ lines: consuming ByteBuffer, from submitter: Submitter, answer: @escaping @Sendable (Submission) -> Void) -> Bool {
         let now = clock.now()
         let deadline = submitter.deadline ?? now + limits.timeout
-        let portion = Submissions.Portion(lines: countLines(lines.bytes), since: now, isThere: submitter.isThere) {
+        let portion = Submissions.Portion(
+            lines: countLines(lines.bytes), since: now, reasons: submitter.reasons, isThere: submitter.isThere
+        ) {
             [clock, latency] result in
             let time = clock.now() - now
             latency.withLock { $0.note(time.nanoseconds) }

@@ -11,14 +11,18 @@ public final class Submissions: Sendable {
         public var since: Instant
         /// Returns false if the submitter has left. It is nil if the submitter never leaves.
         public var isThere: (@Sendable () -> Bool)?
+        /// The reasons that the submitter gave for lines that are not events, by their index.
+        public var reasons: [Int: String]
         public var answer: @Sendable (Submission) -> Void
 
         public init(
-            lines: Int, since: Instant, isThere: (@Sendable () -> Bool)? = nil, answer: @escaping @Sendable (Submission) -> Void
+            lines: Int, since: Instant, reasons: [Int: String] = [:], isThere: (@Sendable () -> Bool)? = nil,
+            answer: @escaping @Sendable (Submission) -> Void
         ) {
             self.lines = lines
             self.since = since
             self.isThere = isThere
+            self.reasons = reasons
             self.answer = answer
         }
 

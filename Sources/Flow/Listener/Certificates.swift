@@ -5,13 +5,21 @@ internal import Glibc
 internal import Plans
 internal import Platform
 
+/// The texts of a listener's certificate, its key and the authorities of its clients. Each ends with a zero byte.
+struct PEMTexts {
+    var certificate: [CChar]
+    var key: [CChar]
+    var clients: [CChar]?
+}
+
 extension HTTPListener {
     static let largestPEM = 1_000_000
 
-    func credentials() throws(ListenerFault) -> (certificate: [CChar]?, key: [CChar]?, clients: [CChar]?) {
-        guard let tls = plan.tls else { return (nil, nil, nil) }
+    /// Returns nil if the listener has no certificate.
+    func credentials() throws(ListenerFault) -> PEMTexts? {
+        guard let tls = plan.tls else { return nil }
         let clients: [CChar]? = if let path = tls.clients { try pem(path, isSecret: false) } else { nil }
-        return (try pem(tls.certificate, isSecret: false), try pem(tls.key, isSecret: true), clients)
+        return PEMTexts(certificate: try pem(tls.certificate, isSecret: false), key: try pem(tls.key, isSecret: true), clients: clients)
     }
 
     private func pem(_ path: String, isSecret: Bool) throws(ListenerFault) -> [CChar] {
@@ -27,17 +35,5 @@ extension HTTPListener {
         let count = text.withUnsafeMutableBytes { Glibc.read(descriptor.number, $0.baseAddress, Int(status.st_size)) }
         guard count == Int(status.st_size) else { throw fault("cannot be read") }
         return text
-    }
-
-    func withPEM<R>(
-        _ certificate: [CChar]?, key: [CChar]?, clients: [CChar]?,
-        body: (UnsafePointer<CChar>?, UnsafePointer<CChar>?, UnsafePointer<CChar>?) -> R
-    ) -> R {
-        func pointer(_ text: [CChar]?, _ use: (UnsafePointer<CChar>?) -> R) -> R {
-            text?.withUnsafeBufferPointer { use($0.baseAddress) } ?? use(nil)
-        }
-        return pointer(certificate) { certificate in
-            pointer(key) { key in pointer(clients) { clients in body(certificate, key, clients) } }
-        }
     }
 }

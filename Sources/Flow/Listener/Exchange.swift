@@ -1,8 +1,8 @@
-// One request and its reply. The daemon's thread owns it until it is suspended, then a worker until it is answered, and then the daemon's
+// One request and its reply. The server's thread owns it until its body is complete, then a worker until it is answered, and then the server's
 // thread again. Its members need no lock, because each owner passes it on through a lock.
 
-internal import CMicrohttpd
 internal import Events
+internal import HTTPServer
 internal import Plans
 internal import Platform
 
@@ -27,9 +27,9 @@ final class Exchange: @unchecked Sendable {
     var key = 0
     /// The number of bytes that it holds of the budget.
     var held = 0
-    var connection: cmicrohttpd_connection?
-    /// True if it counts among the requests for which a stop waits.
-    var isCounted = false
+    var connection: HTTPConnection?
+    /// True if its head was read when the listener accepted no more requests.
+    var isLate = false
 
     init(uri: String, limits: HTTPLimits) {
         self.uri = uri

@@ -14,6 +14,7 @@ struct RequestHandler: Sendable {
     let keys: KeyRing
     let budget: MemoryBudget
     let sink: any EventSink
+    let log: RefusalLog
     let clock: Clock
 
     /// The limits of a translator. The output may be larger than the body, because each line repeats what the batch has in common.
@@ -40,6 +41,7 @@ struct RequestHandler: Sendable {
             (events, reasons) = (work.events, work.reasons)
             lines = work.takeLines()
         } catch {
+            log.note(error)
             exchange.letGo(budget)
             return finish(service.answer(request, refused: error))
         }
@@ -54,13 +56,14 @@ struct RequestHandler: Sendable {
             switch submission {
             case .stored(let invalid):
                 assert(invalid.allSatisfy { (0..<events).contains($0.line) }, "the sink refused a line that it was not given")
-                let faults = invalid.map { RefusedEvent(event: $0.line, message: reasons[$0.line] ?? $0.message) }
+                let faults = invalid.map { RefusedEvent(event: $0.line, message: $0.message) }
                 finish(service.answer(request, events: events, faults: faults))
             case .overloaded(let seconds): finish(service.answer(request, refused: .overloaded(retryAfter: seconds)))
             case .closing: finish(service.answer(request, refused: .closing))
             }
         }
         var submitter = Submitter(source: source, key: exchange.key, deadline: exchange.deadline)
+        submitter.reasons = reasons
         if let peer = exchange.peer { submitter.isThere = { peer.isThere } }
         if !sink.submit(lines, from: submitter, answer: answer) { answer(.overloaded(retryAfter: RequestHandler.pause)) }
     }

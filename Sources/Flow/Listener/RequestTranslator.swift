@@ -27,7 +27,7 @@ final class RequestTranslator {
     struct Work: ~Copyable {
         var lines: ByteBuffer
         var events: Int
-        /// The messages of refused events that have no text of their own, by line number.
+        /// The reasons of refused events that have no text of their own, by line number.
         var reasons: [Int: String]
 
         consuming func takeLines() -> ByteBuffer { lines }
@@ -78,7 +78,8 @@ final class RequestTranslator {
     private static func add(_ fault: EventFault, _ body: UnsafeRawBufferPointer, to work: inout Work) {
         let text = UnsafeRawBufferPointer(rebasing: body[fault.text])
         if case .json = fault.reason, text.contains(where: { $0 > 0x20 }) {
-            for byte in text { work.lines.append(byte == 0x0a ? 0x20 : byte) }
+            // A line feed in a string must not become valid: a tab separates tokens like a line feed, and is as invalid in a string.
+            for byte in text { work.lines.append(byte == 0x0a ? 0x09 : byte) }
         } else {
             work.reasons[work.events] = fault.message
             work.lines.append(jsonQuoted(fault.message))

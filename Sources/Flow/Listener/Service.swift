@@ -125,7 +125,8 @@ public enum Refusal: Error, Sendable, Equatable {
     case noCertificate
     /// A web page of an origin that is not configured sends to a listener without keys.
     case otherOrigin
-    case notFound
+    /// Nothing is at this path. The value lists the paths of the listener.
+    case notFound(paths: [String])
     case wrongMethod(allowed: [String])
     case tooLarge(String)
     case tooManyEvents(most: Int)
@@ -161,7 +162,8 @@ public enum Refusal: Error, Sendable, Equatable {
         case .otherKey: "the key is not valid for this path"
         case .noCertificate: "a client certificate from one of the configured authorities is needed"
         case .otherOrigin: "web pages of this origin may not send here; 'origins' can allow it"
-        case .notFound: "there is nothing at this path"
+        case .notFound(let paths):
+            "there is nothing at this path" + (paths.isEmpty ? "" : "; the paths are \(paths.joined(separator: ", "))")
         case .wrongMethod(let allowed): "the method must be \(allowed.joined(separator: " or "))"
         case .tooManyEvents(let most): "more than \(most) events in one request; send them in several"
         case .longURL(let most): "the URL has more than \(most) bytes"

@@ -62,6 +62,23 @@ enum Answers {
         }
     }
 
+    /// Replaces the reasons of faults whose submitter knows them better. Such a line was made by the listener, so its text is not kept.
+    static func explained(_ faults: [LineFault], _ portions: [Submissions.Portion]) -> [LineFault] {
+        var faults = faults
+        var next = 0
+        var before = 0
+        for portion in portions where next < faults.count {
+            while next < faults.count, faults[next].line <= before + portion.lines {
+                if let reason = portion.reasons[faults[next].line - before - 1] {
+                    (faults[next].message, faults[next].column, faults[next].text) = (reason, 1, 0..<0)
+                }
+                next += 1
+            }
+            before += portion.lines
+        }
+        return faults
+    }
+
     /// Returns the faults of each portion. The lines of each portion are counted from 0.
     private static func invalid(_ portions: [Submissions.Portion], _ faults: [LineFault]) -> [[InvalidLine]] {
         var next = 0
@@ -70,7 +87,9 @@ enum Answers {
             var lines: [InvalidLine] = []
             while next < faults.count, faults[next].line <= before + portion.lines {
                 let fault = faults[next]
-                lines.append(InvalidLine(line: fault.line - before - 1, message: "\(fault.message), at byte \(fault.column)"))
+                let line = fault.line - before - 1
+                let message = portion.reasons[line] ?? "\(fault.message), at byte \(fault.column)"
+                lines.append(InvalidLine(line: line, message: message))
                 next += 1
             }
             before += portion.lines

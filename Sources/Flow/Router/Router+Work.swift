@@ -121,7 +121,8 @@ extension Router {
         }
         consent.reporter.tell(broken: worker.takeBrokenSignals())
         // Report the faults before the submissions are answered.
-        logs[worker.block.source].note(worker.faults, lines: worker.lines, in: worker.block)
+        let faults = worker.submissions.map { Answers.explained(worker.faults, $0.portions) } ?? worker.faults
+        logs[worker.block.source].note(faults, lines: worker.lines, in: worker.block)
         receipt?.settle()
     }
 

@@ -25,15 +25,28 @@ public final class ControlServer: Sendable {
     private let clock: Clock
     private let timeout: Duration
     private let handler: Handler
+    /// Returns the next connection of a listening socket, or nil if there is none or no descriptor for it.
+    private let accept: @Sendable (Int32) -> Descriptor?
 
     static let mostConnections = 32
     /// The number of connections that may wait until they are accepted.
     private static let mostWaiting: Int32 = 64
+    /// The pause after a connection could not be accepted. Without it, the thread would spin while the process has no descriptor.
+    static let pause = Duration.milliseconds(100)
 
     /// Makes the socket in a folder that belongs to this process alone. A socket that an earlier router left there is replaced. The socket
     /// gets its name when it already takes connections, so a client that sees the name can connect. `timeout` is how long a client may
     /// take to send its request, and again to read the answer.
-    public init(folder: String, clock: Clock = .system, timeout: Duration = .seconds(5), handler: @escaping Handler) throws(ControlFault) {
+    public convenience init(
+        folder: String, clock: Clock = .system, timeout: Duration = .seconds(5), handler: @escaping Handler
+    ) throws(ControlFault) {
+        try self.init(folder: folder, clock: clock, timeout: timeout, accept: { StreamSocket.accept(from: $0) }, handler: handler)
+    }
+
+    /// `accept` replaces the call of the system, for tests.
+    init(
+        folder: String, clock: Clock, timeout: Duration, accept: @escaping @Sendable (Int32) -> Descriptor?, handler: @escaping Handler
+    ) throws(ControlFault) {
         wakeUp = try ControlServer.makeWakeUp()
         let place = try SocketPlace.address(in: folder, name: SocketPlace.unfinished)
         path = folder + "/" + SocketPlace.name
@@ -46,6 +59,7 @@ public final class ControlServer: Sendable {
         }
         self.clock = clock
         self.timeout = timeout
+        self.accept = accept
         self.handler = handler
     }
 
@@ -59,6 +73,7 @@ public final class ControlServer: Sendable {
         self.port = StreamSocket.port(of: listener.number) ?? port
         self.clock = clock
         self.timeout = timeout
+        accept = { StreamSocket.accept(from: $0) }
         self.handler = handler
     }
 
@@ -108,14 +123,18 @@ public final class ControlServer: Sendable {
     private func run() {
         var connections: [Int: Connection] = [:]
         var last = 0
+        /// The time before which no connection is accepted.
+        var pausedUntil: Instant?
         while true {
+            if let end = pausedUntil, end <= clock.now() { pausedUntil = nil }
             var polled = [pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)]
             let isFull = connections.count >= ControlServer.mostConnections
-            polled.append(pollfd(fd: isFull ? -1 : listener.number, events: Int16(POLLIN), revents: 0))
+            polled.append(pollfd(fd: isFull || pausedUntil != nil ? -1 : listener.number, events: Int16(POLLIN), revents: 0))
             let order = connections.keys.sorted()
             for key in order { polled.append(connections[key]!.polled) }
             assert(connections.count <= ControlServer.mostConnections, "more connections are open than may be")
-            poll(&polled, nfds_t(polled.count), pollTimeout(connections.values.compactMap(\.deadline).min()))
+            let deadlines = connections.values.compactMap(\.deadline) + (pausedUntil.map { [$0] } ?? [])
+            poll(&polled, nfds_t(polled.count), pollTimeout(deadlines.min()))
 
             wakeUp.lower()
             for (key, item) in zip(order, polled.dropFirst(2)) {
@@ -131,9 +150,13 @@ public final class ControlServer: Sendable {
                 if let deadline = connection.deadline, deadline <= clock.now() { connection.isTimeUp(by: clock.now() + timeout) }
                 if connection.isOver { connections[key] = nil }
             }
-            if polled[1].revents != 0, let connection = StreamSocket.accept(from: listener.number) {
-                last += 1
-                connections[last] = Connection(connection, by: clock.now() + timeout)
+            if polled[1].revents != 0 {
+                if let connection = accept(listener.number) {
+                    last += 1
+                    connections[last] = Connection(connection, by: clock.now() + timeout)
+                } else {
+                    pausedUntil = clock.now() + ControlServer.pause
+                }
             }
             guard isClosed, connections.values.allSatisfy({ !$0.isAnswering }) else { continue }
             answers.withLock { $0.isOver = true }

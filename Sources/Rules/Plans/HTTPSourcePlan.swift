@@ -73,7 +73,7 @@ public struct HTTPLimits: Sendable, Equatable {
     /// The events in one request.
     public var events = 10_000
     public var connections = 10_000
-    /// The connections from one address. If it is 0, only `connections` limits them.
+    /// The connections from one address. If it is 0, only `connections` limits them, which is the default at a local address.
     public var connectionsByAddress = 0
     /// The bytes of all bodies that are held at once.
     public var memory = 256_000_000

@@ -10,6 +10,7 @@ internal import Listener
 internal import Platform
 internal import Queueing
 public import Router
+internal import Startup
 internal import Terminal
 internal import Workers
 
@@ -79,11 +80,21 @@ public struct Metrics {
         func counts(_ value: (SourceStatus) -> Int) -> [(String, Double)] {
             listeners.map { ("source=\(quoted($0.name))", Double(value($0))) }
         }
-        family("switchyard_listener_requests_total", kind: "counter", help: "Requests, by source.", samples: counts(\.counts.requests))
+        family(
+            "switchyard_listener_requests_total", kind: "counter", help: "Requests that ended, by source, dialect and class of the answer.",
+            samples: listeners.flatMap { source in
+                source.counts.answers.map {
+                    let labels = "source=\(quoted(source.name)),dialect=\(quoted($0.dialect)),status=\(quoted($0.outcome.rawValue))"
+                    return (labels, Double($0.requests))
+                }
+            })
         family("switchyard_listener_connections", kind: "gauge", help: "Open connections.", samples: counts(\.counts.connections))
         family(
             "switchyard_listener_slow_connections_total", kind: "counter", help: "Connections that were closed since they were slow.",
             samples: counts(\.counts.slowConnections))
+        family(
+            "switchyard_listener_shed_connections_total", kind: "counter",
+            help: "Idle connections that were closed to make room for others.", samples: counts(\.counts.shedConnections))
         family(
             "switchyard_listener_waiting_requests", kind: "gauge", help: "Requests that wait for their answer.",
             samples: counts(\.counts.waiting))
@@ -264,7 +275,7 @@ private struct ProcessFigures {
         guard let pages = ProcessFigures.residentPages() else { return nil }
         cpu = Double(Clock.processorTime()) * 1e-9
         resident = pages * sysconf(Int32(_SC_PAGESIZE))
-        descriptors = ProcessFigures.openDescriptors()
+        descriptors = DescriptorLimit.open
     }
 
     /// Returns the second number of /proc/self/statm, which is the number of resident pages.
@@ -275,14 +286,5 @@ private struct ProcessFigures {
         guard fgets(&line, Int32(line.count), file) != nil else { return nil }
         let numbers = line.prefix { $0 != 0 }.split(separator: 0x20)
         return numbers.count > 1 ? Int(String(decoding: numbers[1].map { UInt8(bitPattern: $0) }, as: UTF8.self)) : nil
-    }
-
-    private static func openDescriptors() -> Int {
-        guard let folder = opendir("/proc/self/fd") else { return 0 }
-        defer { closedir(folder) }
-        var count = 0
-        while readdir(folder) != nil { count += 1 }
-        // The two entries `.` and `..`, and the descriptor of this folder, do not count.
-        return max(0, count - 3)
     }
 }

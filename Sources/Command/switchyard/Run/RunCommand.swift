@@ -38,6 +38,7 @@ let runCommand = Command(
 private func run(_ arguments: Arguments) throws -> Int32 {
     // Do this first: later the router itself may have opened a file with the number of `--acks`.
     let settings = try RunSettings(arguments)
+    let descriptors = DescriptorLimit.raise()
     Signals.take()
     let folders = ModuleFolders.standard()
     for warning in folders.warnings { Console.say(warning.description) }
@@ -55,8 +56,8 @@ private func run(_ arguments: Arguments) throws -> Int32 {
 
     let router = Router(plan, outlets: outlets, options: options, say: say)
     var services = try RunServices(
-        router, of: plan, options: options, settings: settings, folders: folders, storage: storage, masks: masks, started: started, say: say
-    )
+        router, of: plan, options: options, settings: settings, folders: folders, storage: storage, masks: masks, started: started,
+        descriptors: descriptors, say: say)
     try services.start(plan, watch: watch, storage: storage, say: say)
     defer { services.close() }
     // The folder belongs to this router until the run ends.

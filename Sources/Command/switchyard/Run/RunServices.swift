@@ -15,15 +15,19 @@ struct RunServices {
     private let reloader: Reloader
     private let service: ControlService
     private var stateWatch: StateWatch?
+    private var pings: ServicePings?
     private var servers: ControlServers?
 
-    /// `started` is the time at which the program was started, in nanoseconds since 1970.
+    /// `started` is the time at which the program was started, in nanoseconds since 1970. `descriptors` is the number of descriptors that the
+    /// process may have open at once.
     init(
         _ router: Router, of plan: Plan, options: RouterOptions, settings: RunSettings, folders: ModuleFolders, storage: Storage,
-        masks: Masks, started: Int64, say: @escaping @Sendable (String) -> Void
+        masks: Masks, started: Int64, descriptors: Int, say: @escaping @Sendable (String) -> Void
     ) throws {
         self.router = router
-        listeners = Listeners(plan, router, watchdog: options.watchdog)
+        listeners = Listeners(
+            plan, router, shares: DescriptorShares(plan, limit: descriptors, open: DescriptorLimit.open), watchdog: options.watchdog,
+            say: say)
         followers = try Followers(plan, router, folder: storage.path, say: say)
         reloader = Reloader(
             settings.file, http: settings.http, folders: folders, router: router, storage: storage, audit: options.audit, masks: masks,
@@ -41,7 +45,7 @@ struct RunServices {
     mutating func start(
         _ plan: Plan, watch: FileWatch?, storage: Storage, say: @escaping @Sendable (String) -> Void
     ) throws {
-        let (reloader, listeners, followers) = (reloader, listeners, followers)
+        let (router, reloader, listeners, followers) = (router, reloader, listeners, followers)
         Signals.serve(
             router,
             ending: {
@@ -57,11 +61,13 @@ struct RunServices {
         servers = try ControlServers(plan, service, folder: storage.path, say: say)
         stateWatch?.start()
         ServiceManager.notify("READY=1")
+        pings = ServicePings.start { router.health.isGood }
     }
 
     /// Stops everything but the servers, after the router has ended. Waits for answers that are still to be sent.
     func stop() {
         stateWatch?.end()
+        pings?.end()
         ServiceManager.notify("STOPPING=1")
         listeners.stop()
         followers.stop()

@@ -1,5 +1,5 @@
 // Switchyard's own dialect. POST /v1/events accepts NDJSON, a JSON array or one object. The answer reports the result of each event if the
-// client asks for it with `?results=each` or `Prefer: return=representation`.
+// client asks for it with `?results=each` or `Prefer: return=representation`. With `?strict=1` nothing is repaired.
 
 public import Dialects
 internal import Platform
@@ -12,15 +12,19 @@ public struct NativeService: Service {
     public let endpoints = [Endpoint("/v1/events")]
 
     private let native: Native
+    private let strict: Native
 
-    public init(addsReceivedAt: Bool = false) { native = Native(addsReceivedAt: addsReceivedAt) }
+    public init(addsReceivedAt: Bool = false) {
+        native = Native(addsReceivedAt: addsReceivedAt)
+        strict = Native(addsReceivedAt: addsReceivedAt, isStrict: true)
+    }
 
     public func dialect(of request: Request) throws(Refusal) -> any Dialect {
         switch request.mediaType {
         // The default types of curl and browsers are accepted too, because the content itself shows its format.
         case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/jsonlines", "application/x-jsonlines", "",
             "application/json", "text/json", "text/plain", "application/octet-stream", "application/x-www-form-urlencoded":
-            native
+            request.asks("strict", "1") ? strict : native
         default: throw .unknownType("expected application/x-ndjson or application/json as the Content-Type")
         }
     }

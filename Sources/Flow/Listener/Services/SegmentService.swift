@@ -16,7 +16,9 @@ public struct SegmentService: Service {
 
     /// Accepts every Content-Type, because a page that is being closed can send only text/plain.
     public func dialect(of request: Request) throws(Refusal) -> any Dialect {
-        guard let call = Segment.Call(rawValue: String(request.path.dropFirst(SegmentService.root.count))) else { throw .notFound }
+        guard let call = Segment.Call(rawValue: String(request.path.dropFirst(SegmentService.root.count))) else {
+            throw .notFound(paths: endpoints.map(\.path))
+        }
         return Segment(call)
     }
 

@@ -136,6 +136,11 @@ enum SourceForms {
             if case .unix = plan.listen { continue }
             reading.fault(place, "applies only to a Unix socket, expected \"listen\": \"unix:/PATH\"")
         }
+        var plan = plan
+        // One client among many must not be able to take every connection.
+        if !plan.listen.isLocal, plan.limits.connectionsByAddress == 0 {
+            plan.limits.connectionsByAddress = max(1, plan.limits.connections / 10)
+        }
         return plan
     }
 
@@ -322,7 +327,8 @@ enum SourceForms {
                 "connections", Forms.integer(1...1_000_000), "The most connections at the same time; 10000 when left out.",
                 into: \.connections),
             Member(
-                "by_address", Forms.integer(1...1_000_000), "The most connections from one address; as many as in total when left out.",
+                "by_address", Forms.integer(1...1_000_000),
+                "The most connections from one address; a tenth of all where others can reach the listener, else as many as in total when left out.",
                 into: \.connectionsByAddress),
             Member(
                 "memory", Forms.size(1...(1 << 40)), "The most memory of all bodies that are held at once; 256MB when left out.",
