@@ -164,8 +164,8 @@ let package = Package(
             [
                 "Startup", "Terminal", "Router", "Explaining", "Listener", "Control", "Generations", "Workers", "Delivery", "Queueing",
                 "Holding",
-                "Spool", "HeldEventStore", "StateFiles", "PluginHost", "Ledger", "Judging", "Admission", "Editing", "Configuration",
-                "Plans", "Document", "Expressions", "Events", "Platform",
+                "Spool", "HeldEventStore", "StateFiles", "PluginHost", "Ledger", "Judging", "Admission", "ConsentGate", "Editing",
+                "Configuration", "Plans", "Document", "Expressions", "Events", "Platform",
             ]),
         // What several commands do first: read the configuration, make the providers, and take signals.
         module(
@@ -403,7 +403,7 @@ let package = Package(
             "ReportingTests",
             ["Reporting", "Configuration", "Editing", "Document", "Ledger", "Plans", "TestSupport", "Events", "Platform"],
             exclude: ["Goldens"]),
-        tests("InspectCommandsTests", ["InspectCommands", "Judging"]),
+        tests("InspectCommandsTests", ["InspectCommands", "Judging", "Configuration", "Plans", "Document"]),
         // The tests compile the modules, with only the header.
         tests(
             "PluginHostTests",
@@ -452,7 +452,7 @@ let package = Package(
                 "Ledger", "Spool", "HeldEventStore", "DeadLetterStore", "Ingest", "Delivery", "Queueing", "Admission", "ConsentGate",
                 "Judging", "Plans", "Editing", "Expressions", "Events", "Platform",
             ]),
-        tests("EndToEndTests", ["Seeded", "TestSupport", "HTTPSupport", "Platform", "CSQLite"]),
+        tests("EndToEndTests", ["Seeded", "TestSupport", "HTTPSupport", "Document", "Platform", "CSQLite"]),
     ]
         + [
             adapter("Console", ["CPlatform"]),

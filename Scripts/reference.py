@@ -89,19 +89,11 @@ def section(part, name, parts, is_required):
         print("\nEvery provider has these keys; the sections of the modules below list their settings.\n")
         one = next(part for inner, part in parts.items() if inner.startswith("provider-"))
         found = [row for row in rows(one, "", parts) if is_common(row[0])]
-        # The schema has no descriptions for these, since each stands beside a module's own settings.
-        about = {
-            "plugin": ("name", "required", "The module."),
-            "delivery": (None, None, "How its lane delivers."),
-            "isolate": (None, "`false`", "Whether the module runs in a process of its own, and the limits of that process."),
-            "filter": (None, None, "Which of its events the module gets, decided when they are handed over."),
-            "transform": (None, None, "Changes to each event when it is handed over, in this order."),
-        }
-        common = []
-        for key, kind, fallback, text in found:
-            own = about.get(key, (None, None, None))
-            common.append(("providers.NAME." + key, own[0] or kind, own[1] or fallback, own[2] or text))
-        found = common
+        # The schema of one module has its name as the only choice.
+        found = [
+            ("providers.NAME." + key, "name" if key == "plugin" else kind, "required" if key == "plugin" else fallback, text)
+            for key, kind, fallback, text in found
+        ]
     if plugins:
         pass
     elif found:
@@ -130,7 +122,8 @@ def rows(part, path, parts):
                 fallback = "`" + json.dumps(member["default"], ensure_ascii=False) + "`"
             if name in required:
                 fallback = "required"
-            if member.get("examples"):
+            plain = kind == "`true` or `false`" or kind.startswith(("`\"", "integer"))
+            if member.get("examples") and (name in required or not fallback) and not plain and "such as" not in text:
                 text = sentence(text) + f" Example: `{json.dumps(member['examples'][0], ensure_ascii=False)}`."
             elif example and not fallback and "such as" not in text:
                 text = sentence(text) + f" Example: `{example}`."

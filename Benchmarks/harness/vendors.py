@@ -1,9 +1,11 @@
-"""Measures the modules of vendors: their mapping on one core, their memory while they wait, and a transform that a provider has itself."""
+"""Measures the modules of vendors: their mapping on one core, what they deliver to a server, their memory while they wait, and a transform
+that a provider has itself."""
 
 import json
 import os
 import tempfile
 
+from harness import nginx
 from harness.measure import Contender, idle_kb, interleave, ratio
 
 LEAST = 300  # thousand events a second, of posthog
@@ -22,6 +24,7 @@ def cases(report, rows, executable, is_module, input, rounds, progress):
         report.add(f"mapping, {name}, thousand events a second", int(rate) / 1000, at_least=LEAST if name == "posthog" else 0.7 * LEAST)
     with tempfile.TemporaryDirectory() as folder:
         memory(report, executable, is_module, folder, progress)
+        delivery(report, executable, input, rounds, folder, progress)
         transforms(report, executable, input, rounds, folder, progress)
 
 
@@ -45,6 +48,26 @@ def memory(report, executable, is_module, folder, progress):
     report.add("a second lane of a vendor, waiting", two - one, "MiB", under=1)
     report.add("one vendor, waiting, resident", one, "MiB")
     report.add("eight vendors, waiting, resident", resident("eight", list(SETTINGS)), "MiB", under=30)
+
+
+def delivery(report, executable, input, rounds, folder, progress):
+    """Everything from the pipe to the answer of a server, with one worker. The events are as large as those of the mapping."""
+    path = os.path.join(folder, "small.ndjson")
+    count = 0
+    with open(input) as events, open(path, "w") as small:
+        for line in events:
+            event = json.loads(line)
+            event["properties"] = dict(list(event.get("properties", {}).items())[:3])
+            event["context"] = {"app": event.get("context", {}).get("app")}
+            print(json.dumps(event, separators=(",", ":")), file=small)
+            count += 1
+    with nginx.serving(folder) as port:
+        posthog = {"plugin": "posthog", "url": f"http://127.0.0.1:{port}", "compression": "none", **SETTINGS["posthog"]}
+        out = Contender("switchyard to posthog, without compression, 1 worker", command(executable, folder, "posthog", {"out": posthog}), path)
+        interleave([out], rounds, progress)
+    report.rate(out)
+    report.add("events to posthog", count * out.rate() * 1e6 / out.bytes / 1000, "thousand/s", at_least=LEAST)
+    report.add("posthog, peak memory", out.peak_kb / 1024, "MiB", under=40)
 
 
 def transforms(report, executable, input, rounds, folder, progress):

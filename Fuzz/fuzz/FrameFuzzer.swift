@@ -19,6 +19,16 @@ struct FrameFuzzer: Fuzzer {
     }
 
     private static let answer = Answer(code: -5, "later\u{1b}[2J")
+    private static let preview: WirePreview = {
+        var preview = WirePreview()
+        preview.requests = [
+            WirePreview.Request(
+                method: "POST", url: "https://a.example/\u{1b}[2J", headers: ["A: b"], body: [0, 0x1B, 0xFF], events: [0, 4])
+        ]
+        preview.refused = [1: "too long"]
+        preview.losses = [2: ["the end of a text", "a list"]]
+        return preview
+    }()
     private static let toHost: [(UInt32, [UInt8])] = [
         Frame.ToHost.ready(name: "a", version: "1.0"), .refused("no"), .log(.warning, "a line"), .gone("left"), .closed,
         .ended(token: 7, BatchOutcome(.delivered)),
@@ -30,6 +40,8 @@ struct FrameFuzzer: Fuzzer {
         .ended(token: 7, BatchOutcome(.delivered, events: [1: .untried])),
         .erased(token: 9, ErasureAnswer(BatchOutcome(.retry(answer, after: nil), events: [1: .delivered]), state: Array("job".utf8))),
         .ask(question: 1, token: 7, nil), .ask(question: 2, token: 7, [0, 4]),
+        .previewed(token: 7, preview), .previewed(token: 7, nil), .probed(token: 7, ProbeFinding(.refused, code: 401, "no\u{1b}[2J")),
+        .probed(token: 7, nil),
     ].map { ($0.encoded.kind.rawValue, $0.encoded.body.bytes) }
 
     private static let toModule: [(UInt32, [UInt8])] = {
@@ -123,6 +135,15 @@ struct FrameFuzzer: Fuzzer {
                 return .unexplained("it asks about an event that its batch does not have")
             }
             isExact = true
+        case .previewed(_, let preview):
+            guard (preview?.indices ?? []).allSatisfy((0..<FrameFuzzer.eventCount).contains) else {
+                return .unexplained("it names an event that its batch does not have")
+            }
+            texts = preview?.texts ?? []
+            isExact = preview == nil
+        case .probed(_, let finding):
+            texts = finding.map { [$0.message] } ?? []
+            isExact = finding == nil
         case .closed: isExact = true
         }
         // No byte may be ignored, except the message of an outcome that has none, such as delivered. Text is repaired and cut, so its length
@@ -142,7 +163,11 @@ struct FrameFuzzer: Fuzzer {
 
     private func judgeToModule(_ kind: UInt32, _ bytes: [UInt8]) -> Comparison {
         guard let frame = try? Frame.ToModule(kind, payload(bytes)) else { return .invalid }
-        guard case .deliver(_, _, let batch) = frame else { return .valid }
+        let batch: ReceivedBatch
+        switch frame {
+        case .deliver(_, _, let received), .preview(_, let received): batch = received
+        default: return .valid
+        }
         var last: UInt64 = 0
         for end in batch.ends {
             if end <= last { return .unexplained("the ends of its events do not increase") }
@@ -152,5 +177,12 @@ struct FrameFuzzer: Fuzzer {
             return .unexplained("its events do not cover its bytes, or the arrivals are incomplete")
         }
         return batch.bytes.count + 16 * batch.ends.count + 16 == bytes.count ? .valid : .unexplained("bytes were ignored")
+    }
+}
+
+extension WirePreview {
+    fileprivate var indices: [Int] { requests.flatMap(\.events) + refused.keys + losses.keys }
+    fileprivate var texts: [String] {
+        requests.flatMap { [$0.method, $0.url] + $0.headers } + refused.values + losses.values.flatMap { $0 }
     }
 }

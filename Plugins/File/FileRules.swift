@@ -27,10 +27,10 @@ struct FileRules: Sendable {
         /// The largest number of bytes in a file.
         var bytes: Int?
         /// The maximum age of a file, in nanoseconds.
-        var every: Int64?
+        var age: Int64?
         /// The number of finished files to keep.
         var keep: Int?
-        var compress = Compression.none
+        var compression = Compression.none
     }
 
     var template: PathTemplate
@@ -52,10 +52,10 @@ struct FileRules: Sendable {
             "when to start a new file; the old one becomes PATH.<time>, such as events.ndjson.20260131T235959.123Z",
             [
                 "bytes": .size("a new file begins before the file grows larger than this"),
-                "every": .duration("a new file begins when the file is older than this and the next events come"),
+                "age": .duration("a new file begins when the file is older than this and the next events come"),
                 "keep": .integer(
                     "how many finished files to keep, counting those for earlier times in the path; all when left out", minimum: 0),
-                "compress": .choice("how finished files are compressed", of: Compression.allCases.map(\.rawValue), default: "none"),
+                "compression": .choice("how finished files are compressed", of: Compression.allCases.map(\.rawValue), default: "none"),
             ]),
     ]
 
@@ -68,13 +68,13 @@ struct FileRules: Sendable {
         rotation = Rotation()
         guard let rotate = settings.get("rotate", as: Settings.self) else { return }
         rotation.bytes = rotate.get("bytes")
-        rotation.every = rotate.get("every", as: Int.self).map { Int64(clamping: $0.multipliedReportingOverflow(by: 1_000_000).0) }
+        rotation.age = rotate.get("age", as: Int.self).map { Int64(clamping: $0.multipliedReportingOverflow(by: 1_000_000).0) }
         rotation.keep = rotate.get("keep")
-        rotation.compress = rotate.get("compress") ?? .none
+        rotation.compression = rotate.get("compression") ?? .none
         if let bytes = rotation.bytes, bytes < 1 { throw SettingsFault("rotate.bytes must be at least 1") }
-        if let every = rotation.every, every < 1 { throw SettingsFault("rotate.every must be more than 0 and less than 292 years") }
-        if rotation.bytes == nil, rotation.every == nil, !template.hasFields {
-            throw SettingsFault("rotate needs 'bytes' or 'every', or a path with fields of the time")
+        if let age = rotation.age, age < 1 { throw SettingsFault("rotate.age must be more than 0 and less than 292 years") }
+        if rotation.bytes == nil, rotation.age == nil, !template.hasFields {
+            throw SettingsFault("rotate needs 'bytes' or 'age', or a path with fields of the time")
         }
     }
 }

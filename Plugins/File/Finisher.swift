@@ -19,7 +19,7 @@ final class Finisher: Sendable {
 
     /// Returns nil if finished files are neither compressed nor removed.
     init?(_ rules: FileRules, host: Host, system: FileSystem) {
-        guard rules.rotation.compress != .none || rules.rotation.keep != nil else { return nil }
+        guard rules.rotation.compression != .none || rules.rotation.keep != nil else { return nil }
         self.rules = rules
         self.host = host
         self.system = system
@@ -67,10 +67,10 @@ final class Finisher: Sendable {
             }
             for file in byAge.dropLast(keep) { remove(file.path) }
         }
-        guard rules.rotation.compress != .none else { return }
+        guard rules.rotation.compression != .none else { return }
         for file in finished() where !Finisher.isCompressed(file.path) {
             do throws(FileFault) {
-                try Compressor(rules.rotation.compress, system).compress(file.path, synchronize: rules.sync != .never) {
+                try Compressor(rules.rotation.compression, system).compress(file.path, synchronize: rules.sync != .never) {
                     state.withLock { $0.current == file.path }
                 }
             } catch {

@@ -108,7 +108,7 @@ final class Writer {
         }
         let size = try file.mendedSize { host.log(.warning, $0) }
         var count = lines.count
-        if size > 0, let every = rules.rotation.every, system.now() - file.born >= every, rotate(file) { return 0 }
+        if size > 0, let age = rules.rotation.age, system.now() - file.born >= age, rotate(file) { return 0 }
         if let most = rules.rotation.bytes {
             count = lines.whole(within: most - size)
             if count == 0, size > 0, rotate(file) { return 0 }

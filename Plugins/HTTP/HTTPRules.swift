@@ -22,7 +22,8 @@ struct HTTPRules: Sendable {
         "constants": BodyRules.constantsSchema,
         "compression": ClientSettings.compressionSchema,
         "headers": .object(
-            "headers of every request, such as Authorization; their values are never shown", [:], others: .text("the value, one line")),
+            "headers of every request, such as Authorization; their values are never shown", [:],
+            others: .text("the value, one line").secret),
         "timeout": ClientSettings.timeoutSchema,
         "tls": ClientSettings.tlsSchema,
         "proxy": ClientSettings.proxySchema,

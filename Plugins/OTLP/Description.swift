@@ -11,7 +11,8 @@ extension OTLP {
                 "attributes of the resource, such as service.name; they take the place of those of the events", [:],
                 others: .text("the value")),
             "headers": .object(
-                "headers of every request, such as Authorization; their values are never shown", [:], others: .text("the value, one line")),
+                "headers of every request, such as Authorization; their values are never shown", [:],
+                others: .text("the value, one line").secret),
             "partial_success": .choice(
                 "a request of which the server rejects some records without naming them: halve sends it again in halves, so that taken "
                     + "records arrive again; reject refuses all of its events",

@@ -165,7 +165,7 @@ struct FileFaultTests {
         system.synchronizeFolder = { _ in -EIO }
         system.now = { 1_767_323_045_678_000_000 }
         let recorder = HostRecorder()
-        let settings = #"{"path":"\#(path)","sync":"rotation","rotate":{"bytes":4,"compress":"gzip"}}"#
+        let settings = #"{"path":"\#(path)","sync":"rotation","rotate":{"bytes":4,"compression":"gzip"}}"#
         let file = try provider(settings, recorder, system)
         #expect(deliver(file, ["{}", "{}"]) == "delivered")
         file.close()

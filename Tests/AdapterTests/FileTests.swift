@@ -102,7 +102,7 @@ struct FileTests {
             (#"{"path":"a\u0000b"}"#, "path holds a zero byte"),
             (#"{}"#, "'path' is missing"),
             (#"{"path":"x","mode":"rw"}"#, "mode is not like 0600"),
-            (#"{"path":"x","rotate":{"keep":3}}"#, "rotate needs 'bytes' or 'every'"),
+            (#"{"path":"x","rotate":{"keep":3}}"#, "rotate needs 'bytes' or 'age'"),
             (#"{"path":"x","rotate":{"bytes":0}}"#, "rotate.bytes must be at least 1"),
         ])
     func refuses(settings: String, words: String) {

@@ -50,12 +50,12 @@ struct RotationTests {
     @Test("a file that is too old is rotated when the next events come, also after a restart")
     func byAge() throws {
         time.withLock { $0 = Clock.system.wall() }
-        var file = try provider(#"{"every":60000}"#)
+        var file = try provider(#"{"age":60000}"#)
         deliver(file, ["1"])
         time.withLock { $0 += 59_000_000_000 }
         deliver(file, ["2"])
         file.close()
-        file = try provider(#"{"every":60000}"#)
+        file = try provider(#"{"age":60000}"#)
         deliver(file, ["3"])
         time.withLock { $0 += 2_000_000_000 }
         deliver(file, ["4"])
@@ -78,7 +78,7 @@ struct RotationTests {
 
     @Test("finished files are compressed, with the mode of the plain file", arguments: ["gzip", "zstd"])
     func compresses(method: String) throws {
-        let file = try provider(#"{"bytes":150000,"compress":"\#(method)"}"#, more: #","mode":"0640""#)
+        let file = try provider(#"{"bytes":150000,"compression":"\#(method)"}"#, more: #","mode":"0640""#)
         let events = (0..<20_000).map { "{\"n\":\($0)}" }
         deliver(file, events)
         file.close()
@@ -92,7 +92,7 @@ struct RotationTests {
     @Test("with time fields in the path, files of earlier times are finished, and late events are not lost")
     func byPath() throws {
         let day: Int64 = 86_400_000_000_000
-        let file = try provider(#"{"compress":"gzip"}"#, name: "e-%F.x")
+        let file = try provider(#"{"compression":"gzip"}"#, name: "e-%F.x")
         folder.write("e-keep.x", "not ours")
         for number in 0..<4 { deliver(file, ["\(number)"], arrival: Int64(number) * day) }
         // Late events find the plain file, or create it again next to the compressed one.
@@ -121,7 +121,7 @@ struct RotationTests {
         folder.write("x.20250101T000000.000Z", "old\n")
         folder.write("x.20250101T000000.000Z.gz.partial", "half")
         folder.write("x.mine", "not ours")
-        let file = try provider(#"{"bytes":100,"compress":"gzip"}"#)
+        let file = try provider(#"{"bytes":100,"compression":"gzip"}"#)
         deliver(file, ["{}"])
         file.close()
         #expect(folder.names == ["x", "x.20250101T000000.000Z.gz", "x.mine"])

@@ -108,7 +108,7 @@ struct SharedFolderTests {
         defer { close(held) }
         var system = FileSystem.system
         system.now = { 1_767_323_045_678_000_000 }
-        let settings = #"{"path":"\#(path)","rotate":{"bytes":3,"compress":"gzip"}}"#
+        let settings = #"{"path":"\#(path)","rotate":{"bytes":3,"compression":"gzip"}}"#
         let file = try FileProvider(settings: Settings(json: settings), host: HostRecorder().host, system: system)
         #expect(Batch.with(["{}", "{}"]) { file.deliver($0) }.text == "delivered")
         file.close()

@@ -122,7 +122,7 @@ struct ExpressionSettingTests {
     func jsonSchema() throws {
         let schema = RoutesFile.schema(for: [try ModuleDescription.read(json: Speaker.text)])
         #expect(schema.contains(#""form":{"anyOf":[{"#))
-        #expect(schema.contains(#"],"default":"low"}"#))
-        #expect(schema.contains(#""say":{"type":"string","minLength":1,"maxLength":32768}"#))
+        #expect(schema.contains(#"],"default":"low""#))
+        #expect(schema.contains(#""say":{"type":"string","minLength":1,"maxLength":32768"#))
     }
 }

@@ -181,7 +181,7 @@ let good = #"""
         "gpc": ["analytics"]
       },
       "providers": {
-        "archive": { "plugin": "file", "path": "var/${env:OUT}-%Y.ndjson", "rotate": { "bytes": "100MB", "every": "1.5h" }, "mode": "0640" },
+        "archive": { "plugin": "file", "path": "var/${env:OUT}-%Y.ndjson", "rotate": { "bytes": "100MB", "age": "1.5h" }, "mode": "0640" },
         "probe": { "plugin": "probe", "tags": ["a", "b"], "headers": { "Authorization": "Bearer ${env:SECRET}" },
                    "delivery": { "batch": { "events": 50, "bytes": "10KB", "wait": "250ms" },
                                  "queue": { "memory": "16MB", "full": "drop_oldest" },

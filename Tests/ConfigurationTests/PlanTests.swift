@@ -119,7 +119,7 @@ struct PlanTests {
         let plan = try read(good)
         #expect(
             settings(plan, 0)
-                == #"{"path":"var/out-%Y.ndjson","rotate":{"bytes":100000000,"every":5400000,"keep":7,"compress":"none"},"mode":"0640","sync":"never","utc":false}"#
+                == #"{"path":"var/out-%Y.ndjson","rotate":{"bytes":100000000,"age":5400000,"keep":7,"compression":"none"},"mode":"0640","sync":"never","utc":false}"#
         )
         #expect(
             settings(plan, 1)
@@ -272,9 +272,10 @@ struct PlanTests {
 
     @Test("not and else are read")
     func notAndElse() throws {
-        let first = #"{"events":"a","not":{"events":"b_*","match":{"type":["x",1]}},"to":["out"]}"#
+        let first = #"{"events":"a","not":{"events":"b_*","match":{"type":["x",1]},"where":"n > 1"},"to":["out"]}"#
         let plan = try read(#"{"providers":{"out":{"plugin":"console"}},"routes":[\#(first),{"else":true,"to":["out"]}]}"#)
         #expect(plan.routes[0].not.events == [Glob("b_*")])
+        #expect(plan.routes[0].not.condition?.text == "n > 1")
         #expect(plan.routes[0].not.match.map(\.path) == [Path(keys: ["type"])])
         #expect(plan.routes[0].not.match[0].anyOf == [.string("x"), .number("1")])
         #expect(plan.routes.map(\.takesRest) == [false, true])
@@ -286,7 +287,8 @@ struct PlanTests {
         #expect(faults.isEmpty)
         #expect(
             root["properties"]?.entries?.map(\.key.name) == [
-                "version", "keys", "limits", "message_id", "state", "shutdown", "admin", "sources", "consent", "providers", "emit",
+                "$schema", "version", "keys", "limits", "message_id", "state", "shutdown", "admin", "sources", "consent", "providers",
+                "emit",
                 "routes",
             ])
         #expect(root["required"]?.items?.compactMap(\.text?.value) == ["providers", "routes"])

@@ -74,7 +74,9 @@ struct SchemaTests {
         /// Returns an object with the defaults of the schema's members. It is nil if there are none.
         func written(_ schema: Node?) -> String? {
             let members = (schema?["properties"]?.entries ?? []).compactMap { entry -> String? in
-                let value = entry.node["default"].map(Reading.shown) ?? written(entry.node)
+                // The default of a section is empty; its members have defaults of their own.
+                let own = entry.node["default"].flatMap { $0.entries == nil ? Reading.shown($0) : nil }
+                let value = own ?? written(entry.node)
                 return value.map { "\"\(entry.key.name)\":\($0)" }
             }
             return members.isEmpty ? nil : "{\(members.joined(separator: ","))}"
@@ -220,4 +222,50 @@ enum Good {
         file(provider: #""plugin":"console","delivery":{"retention":"3660d"}"#, route: #""retention":"1ms""#),
         file(route: #""name":"ünïcödé 🚗","events":"*""#),
     ]
+}
+
+@Suite("Each key of the schema")
+struct SchemaKeyTests {
+    private let root: Node
+
+    init() throws { root = try Outline.read(Source(Array(SchemaTests.schema.utf8)), resolving: nil).root }
+
+    /// Every key of the router with its schema: the members of all objects except the settings of modules.
+    private var keys: [(path: String, schema: Node, isRequired: Bool)] {
+        var found: [(path: String, schema: Node, isRequired: Bool)] = []
+        func collect(_ node: Node, _ path: String) {
+            let required = node["required"]?.items?.compactMap(\.text?.value) ?? []
+            for entry in node["properties"]?.entries ?? [] where entry.node["description"] != nil || entry.node["const"] == nil {
+                found.append(("\(path).\(entry.key.name)", entry.node, required.contains(entry.key.name)))
+                collect(entry.node, "\(path).\(entry.key.name)")
+            }
+            for name in ["items", "additionalProperties"] { if let inner = node[name], inner.entries != nil { collect(inner, path) } }
+            for name in ["anyOf", "allOf"] { for inner in node[name]?.items ?? [] { collect(inner, path) } }
+            if let inner = node["then"] { collect(inner, path) }
+        }
+        for entry in root["properties"]?.entries ?? [] {
+            found.append((entry.key.name, entry.node, root["required"]?.items?.contains { $0.text?.value == entry.key.name } ?? false))
+            collect(entry.node, entry.key.name)
+        }
+        // Modules describe their own settings; "console" stands for the keys that every provider has.
+        for entry in root["$defs"]?.entries ?? [] where !entry.key.name.hasPrefix("provider") { collect(entry.node, entry.key.name) }
+        for entry in root["$defs"]?["provider-console"]?["properties"]?.entries?.prefix(5) ?? [] {
+            found.append(("providers.\(entry.key.name)", entry.node, entry.key.name == "plugin"))
+        }
+        return found
+    }
+
+    @Test("has a description, and says what holds without it unless it is required")
+    func described() {
+        #expect(keys.count > 180, "\(keys.count)")
+        for (path, schema, isRequired) in keys {
+            let about = schema["description"]?.text?.value ?? ""
+            #expect(!about.isEmpty, "no description: \(path)")
+            let isSaid = isRequired || schema["default"] != nil || about.hasSuffix("when left out.")
+            #expect(isSaid, "no default: \(path): \(about)")
+        }
+    }
+
+    @Test("has an example")
+    func examples() { for (path, schema, _) in keys { #expect(schema["examples"]?.items?.isEmpty == false, "no example: \(path)") } }
 }

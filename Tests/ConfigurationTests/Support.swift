@@ -16,9 +16,9 @@ struct Modules: ModuleCatalog {
         {"name":"file","version":"1.0","summary":"appends","settings":{"type":"object","properties":{
           "path":{"type":"string"},
           "rotate":{"type":"object","properties":{
-            "bytes":{"type":"string","format":"size"},"every":{"type":"string","format":"duration"},
+            "bytes":{"type":"string","format":"size"},"age":{"type":"string","format":"duration"},
             "keep":{"type":"integer","minimum":1,"maximum":1000,"default":7},
-            "compress":{"type":"string","enum":["none","gzip","zstd"],"default":"none"}}},
+            "compression":{"type":"string","enum":["none","gzip","zstd"],"default":"none"}}},
           "mode":{"type":"string","pattern":"0[0-7]{3}","default":"0600"},
           "sync":{"type":"string","enum":["never","rotation","batch"],"default":"never"},
           "utc":{"type":"boolean","default":false}},"required":["path"],"additionalProperties":false},

@@ -15,7 +15,7 @@ struct CommandFixTests {
                     "c": { "plugin": "file", "path": "x", "rotate": {} },
                     "d d": { "plugin": "file", "path": "x", "rotate": { "keep": 2 } },
                     "e": { "plugin": "file", "path": "x", "rotate": { "bytes": "0B" } },
-                    "f": { "plugin": "file", "path": "x", "rotate": { "every": "0s" } },
+                    "f": { "plugin": "file", "path": "x", "rotate": { "age": "0s" } },
                     "g": { "plugin": "file", "path": "x\u0000y" },
                     "fine": { "plugin": "file", "path": "made/fine.ndjson" } },
                   "routes": [ { "to": ["a", "b", "c", "d d", "e", "f", "g", "fine"] } ] }
@@ -25,7 +25,7 @@ struct CommandFixTests {
         #expect(check.text == "")
         let places = [
             "2:10: providers.a: path ends in '/'", "3:10: providers.b: path is empty", "4:10: providers.c: rotate needs",
-            "5:12: providers[\"d d\"]: rotate needs", "6:10: providers.e: rotate.bytes must be", "7:10: providers.f: rotate.every must be",
+            "5:12: providers[\"d d\"]: rotate needs", "6:10: providers.e: rotate.bytes must be", "7:10: providers.f: rotate.age must be",
             "8:10: providers.g: path holds a zero byte",
         ]
         try #require(check.errorLines.count == places.count, "\(check.errors)")

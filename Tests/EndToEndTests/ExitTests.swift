@@ -115,19 +115,21 @@ struct WireTests {
         #expect(result.code == 0 && result.text.contains("one  filtered") && !result.text.contains("two"), "\(result.text)")
     }
 
-    @Test("a module that cannot say what it would send is named, and so is one in a process of its own")
-    func unable() throws {
-        for (provider, words) in [
-            (#""plugin": "noop""#, "the module noop cannot show what it would send"),
-            (posthog() + #", "isolate": true"#, "the module posthog runs in a process of its own"),
-        ] {
-            let router = try TestRouter(routes: routes(provider))
-            let result = try router.run(["explain", "--to", "far"], input: event)
-            let text = result.text.split { $0.isWhitespace }.joined(separator: " ")
-            #expect(result.code == 1 && text.contains(words), "\(result.text)\(result.errors)")
-            #expect(
-                try router.run(["explain", "--to", "far", "--json"], input: event).text.contains(#""wire":{"provider":"far","unknown":""#))
-        }
+    @Test("a module that cannot say what it would send is named, also in a process of its own", arguments: [false, true])
+    func unable(isolated: Bool) throws {
+        let router = try TestRouter(routes: routes(#""plugin": "noop", "isolate": \#(isolated)"#))
+        let result = try router.run(["explain", "--to", "far"], input: event)
+        let text = result.text.split { $0.isWhitespace }.joined(separator: " ")
+        #expect(result.code == 1 && text.contains("the module noop cannot show what it would send"), "\(result.text)\(result.errors)")
+        #expect(try router.run(["explain", "--to", "far", "--json"], input: event).text.contains(#""wire":{"provider":"far","unknown":""#))
+    }
+
+    @Test("a module in a process of its own shows the same as in the router's process")
+    func isolated() throws {
+        let here = try TestRouter(routes: routes(posthog())).run(["explain", "--to", "far", "--json"], input: event)
+        let apart = try TestRouter(routes: routes(posthog() + #", "isolate": true"#)).run(
+            ["explain", "--to", "far", "--json"], input: event)
+        #expect(apart.code == 0 && apart.text == here.text && here.text.contains("/batch/"), "\(apart.text)\(apart.errors)")
     }
 
     @Test("an arrival that is assumed is named, and an event with a time of its own needs none")
@@ -192,7 +194,7 @@ struct ConnectionTests {
             "good: ok: PostHog knows the key in this region", "bad: refused: http://127.0.0.1:",
             "google: cannot be checked: Google takes the shape of a sample",
             "gone: no answer: cannot reach http://127.0.0.1:", "local: cannot be checked: the module noop has no destination",
-            "own: cannot be checked: the module posthog runs in a process of its own",
+            "own: ok: PostHog knows the key in this region",
         ]
         #expect(all.lines.count == starts.count && zip(all.lines, starts).allSatisfy { $0.hasPrefix($1) }, "\(all.text)")
         #expect(all.lines.count > 1 && all.lines[1].contains("answered 401: Project API key *** invalid; correct key, or region"))

@@ -189,6 +189,10 @@ struct ExplainTests {
         #expect(
             try reason(#"{"userId":"c","messageId":"m","context":{"consent":{"level":"standard"}}}"#, 2)
                 == "sampled_out at sample: userId hashes to 0.69, the sample takes hashes below 0.25")
+        let absent = try reason(#"{"messageId":"m","context":{"consent":{"level":"standard"}}}"#, 2)
+        #expect(absent.contains("userId is absent, messageId hashes to "), "\(absent)")
+        let unfit = try reason(#"{"userId":null,"context":{"consent":{"level":"standard"}}}"#, 2)
+        #expect(unfit.contains("userId cannot be hashed, messageId is absent, the event's bytes hash to "), "\(unfit)")
         #expect(
             try reason(#"{"event":"error_1","context":{"consent":{"level":"standard"}}}"#, 2)
                 == "admitted at the end: takes every event; level standard (context.consent.level), essential is demanded; "

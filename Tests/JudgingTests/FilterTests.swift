@@ -50,6 +50,35 @@ import Testing
     }
 }
 
+@Suite("The expression of not") struct NotWhereTests {
+    private func decide(_ line: String, _ condition: String, _ more: (inout RoutePlan) -> Void = { _ in }) -> Verdict? {
+        verdict(line) {
+            $0.not.condition = try! Expression.condition(condition)
+            more(&$0)
+        }
+    }
+
+    @Test("excludes an event for which it is true, and no other")
+    func excludes() {
+        #expect(decide(#"{"n":3}"#, "n > 2") == .filtered(.not))
+        #expect(decide(#"{"n":2}"#, "n > 2") == .admitted)
+    }
+
+    @Test("keeps an event out if it fails on the event, and counts that as an error of an expression")
+    func fails() {
+        #expect(decide("{}", "n > 2") == .filtered(.whereErrors))
+        #expect(decide("{}", "has(this.n) && n > 2") == .admitted)
+    }
+
+    @Test("is asked after globs and members, and before where")
+    func order() {
+        let line = #"{"event":"a","n":3}"#
+        #expect(decide(line, "missing > 2") { $0.not.events = [Glob("a")] } == .filtered(.not))
+        #expect(decide(line, "n > 2") { $0.condition = try! Expression.condition("n > 5") } == .filtered(.not))
+        #expect(decide(line, "n > 5") { $0.condition = try! Expression.condition("n > 5") } == .filtered(.where))
+    }
+}
+
 @Suite struct MatchTests {
     private func matches(_ value: String, _ anyOf: Scalar...) -> Bool {
         verdict(#"{"m":\#(value)}"#) { $0.match = [MatchPlan(path: path("m"), anyOf: anyOf)] } == .admitted

@@ -54,6 +54,7 @@ import Testing
                     if chance(4) { $0.match.append(MatchPlan(path: path("type"), anyOf: [.string("track")])) }
                     if chance(4) { $0.not.events = pick([[Glob("*z")], [Glob("c"), Glob("a*")]]) }
                     if chance(4) { $0.not.match = [MatchPlan(path: path("type"), anyOf: [.string("page")])] }
+                    if chance(8) { $0.not.condition = try! Expression.condition(pick(["n == 2", "type == 'page' || n > 5"])) }
                     if chance(4) { $0.takesRest = true }
                     if chance(3) {
                         $0.condition = try! Expression.condition(
@@ -233,6 +234,8 @@ import Testing
         if (finding.takenBy != nil) != (finding.verdict == .filtered(.else)) { return "a route that took it, and decides nothing" }
         if finding.exclusion != nil, finding.verdict != .filtered(.not) { return "a member that excludes it, and decides nothing" }
         switch finding.verdict {
+        case .filtered(.not):
+            if finding.condition.map({ !$0.holds || finding.exclusion != nil }) ?? false { return "an expression that does not exclude it" }
         case .filtered(.where): if finding.condition?.holds ?? true || finding.condition?.fault != nil { return "a condition that is true" }
         case .filtered(.whereErrors): if finding.condition?.fault == nil { return "an error without its reason" }
         case .filtered: if finding.condition != nil { return "a stage after the one that decided" }

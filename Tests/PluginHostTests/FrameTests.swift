@@ -1,4 +1,5 @@
 import Delivery
+import Document
 import Platform
 import Queueing
 import Testing
@@ -25,7 +26,25 @@ struct FrameTests {
             )),
         .ended(token: 7, BatchOutcome(.delivered, events: [1: .untried])), .ask(question: 9, token: 7, nil),
         .ask(question: 9, token: 7, [0, 4]), .ask(question: 9, token: 7, []),
+        .previewed(token: 7, nil), .previewed(token: 7, WirePreview()), .previewed(token: 7, preview), .probed(token: 7, nil),
+        .probed(token: 7, ProbeFinding(.refused, code: -401, "no")), .probed(token: 7, ProbeFinding(.failed, "")),
     ]
+
+    private static let preview: WirePreview = {
+        var preview = WirePreview()
+        var cut = WirePreview.Request(method: "PUT", url: "/b", headers: [], body: [0, 0xFF], events: [])
+        cut.isCut = true
+        preview.requests = [
+            WirePreview.Request(
+                method: "POST", url: "https://a.example", headers: ["A: b", String(repeating: "c", count: 9000)], body: [],
+                events: [4, 0, 4]),
+            cut,
+        ]
+        preview.refused = [1: "too long", 3: ""]
+        preview.losses = [0: ["the end of a text", "a list"], 2: ["a list"]]
+        preview.isCut = true
+        return preview
+    }()
 
     private func payload(_ bytes: [UInt8]) -> Payload {
         let payload = Payload(size: bytes.count)
@@ -64,6 +83,67 @@ struct FrameTests {
         }
         #expect(String(decoding: batch.bytes, as: UTF8.self) == "{}\n{\"a\":1}\n")
         #expect(Array(batch.ends) == [3, 11] && Array(batch.arrivals) == [7, 7])
+    }
+
+    @Test("a batch that is to be previewed has the same events")
+    func previews() throws {
+        guard case .preview(1, let batch) = try Frame.ToModule(Frame.Kind.preview.rawValue, payload(delivery(["{}"]))) else {
+            Issue.record("the frame is not a preview frame")
+            return
+        }
+        #expect(String(decoding: batch.bytes, as: UTF8.self) == "{}\n")
+    }
+
+    @Test("a preview is refused if nobody asked for it, or if it names an event that its batch does not have, or is cut short")
+    func wrongPreviews() {
+        let (kind, body) = Frame.ToHost.previewed(token: 7, FrameTests.preview).encoded
+        #expect(throws: FrameFault.self) { try read(kind.rawValue, body.bytes, count: nil) }
+        #expect(throws: FrameFault.self) { try read(kind.rawValue, body.bytes, count: 4) }
+        for size in stride(from: 0, to: body.bytes.count, by: 7) {
+            #expect(throws: FrameFault.self) { try read(kind.rawValue, Array(body.bytes[..<size])) }
+        }
+        var refusedTwice = FrameBody()
+        for number in [UInt32(7), 0, 1, 0, 2] { refusedTwice.put(number) }
+        for _ in 0..<2 {
+            refusedTwice.put(UInt64(1))
+            refusedTwice.put("no")
+        }
+        for number in [UInt32(0), 0] { refusedTwice.put(number) }
+        #expect(throws: FrameFault.self) { try read(kind.rawValue, refusedTwice.bytes) }
+        let finding = Frame.ToHost.probed(token: 7, ProbeFinding(.accepted, "")).encoded
+        #expect(throws: FrameFault.self) { try read(finding.kind.rawValue, finding.body.bytes, count: nil) }
+        var strange = finding.body.bytes
+        strange[12] = 9
+        #expect(throws: FrameFault.self) { try read(finding.kind.rawValue, strange) }
+    }
+
+    @Test("a counted list that its frame cannot hold is refused before there is memory for it")
+    func hugePreviews() {
+        for place in 0..<3 {
+            var body = FrameBody()
+            for number in [UInt32(7), 0, 1] + Array(repeating: 0, count: place) { body.put(number) }
+            body.put(UInt32.max)
+            #expect(throws: FrameFault.self) { try read(Frame.Kind.previewed.rawValue, body.bytes) }
+        }
+    }
+
+    @Test("a secret in a preview is masked, also where the process has cut it")
+    func maskedPreviews() throws {
+        var preview = WirePreview()
+        var request = WirePreview.Request(
+            method: "POST", url: "https://a.example/s3cret-text", headers: ["Key: s3cret-text"], body: Array("a s3cret-te".utf8),
+            events: [0])
+        request.isCut = true
+        preview.requests = [request]
+        preview.refused = [1: "it is s3cret-text"]
+        let (kind, body) = Frame.ToHost.previewed(token: 7, preview).encoded
+        let read = try Frame.ToHost(kind.rawValue, payload(body.bytes), hiding: HiddenTexts(["s3cret-text"])) { _ in 5 }
+        guard case .previewed(7, let shown?) = read else {
+            Issue.record("it is no preview")
+            return
+        }
+        #expect(shown.requests[0].url == "https://a.example/(secret)" && shown.requests[0].headers == ["Key: (secret)"])
+        #expect(String(decoding: shown.requests[0].body, as: UTF8.self) == "a (secret)" && shown.refused == [1: "it is (secret)"])
     }
 
     @Test("an outcome of an event that its batch does not have is refused, and so are two outcomes of one event")

@@ -1,9 +1,10 @@
 import Document
 import Plans
 import Platform
-import PluginHost
 import Queueing
 import Testing
+
+@testable import PluginHost
 
 @Suite("Previews and probes of a module", .timeLimit(.minutes(20)))
 struct InquiryTests {

@@ -38,6 +38,13 @@ struct CommandLineTests {
         #expect(arguments.has("--anew") && !arguments.has("--to"))
     }
 
+    @Test("takes a negative number and an expression that begins with - as an argument")
+    func negative() throws {
+        #expect(try parse("-1 + 2", "-a + 2", "-.5", "-(a)").all == ["-1 + 2", "-a + 2", "-.5", "-(a)"])
+        #expect(fault("-a") == "unknown option '-a'; see switchyard send --help")
+        #expect(fault("--anwe=a b") == "unknown option '--anwe', did you mean --anew? see switchyard send --help")
+    }
+
     @Test("names what is wrong, and suggests the option that was probably meant")
     func faults() {
         #expect(fault("--anwe") == "unknown option '--anwe', did you mean --anew? see switchyard send --help")

@@ -93,7 +93,7 @@ extension Command {
         var left = words
         var optionsEnded = false
         while let word = left.popFirst() {
-            if optionsEnded || word == "-" || !word.hasPrefix("-") {
+            if optionsEnded || !Command.isOption(word) {
                 if argument != nil, arguments.argument == nil {
                     arguments.argument = word
                 } else if repeats || arguments.rest.count < rest.count {
@@ -108,6 +108,14 @@ extension Command {
             }
         }
         return arguments
+    }
+
+    /// Returns true for `-c`, `--config` and `--config=x`, and false for `-`, for a number such as `-1` and for an expression such as `-a + 2`.
+    private static func isOption(_ word: String) -> Bool {
+        guard word.hasPrefix("-"), word != "-" else { return false }
+        let name = word.utf8.prefix { $0 != UInt8(ascii: "=") }.drop { $0 == UInt8(ascii: "-") }
+        let isLetter = name.first.map { (0x61...0x7A).contains($0 | 0x20) } ?? true
+        return isLetter && !name.contains(UInt8(ascii: " "))
     }
 
     private func parseOption(_ word: String, rest: inout ArraySlice<String>, arguments: inout Arguments) throws(UsageFault) {

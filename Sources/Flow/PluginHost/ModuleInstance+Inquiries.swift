@@ -1,72 +1,15 @@
-// Asks a module what it would send, and whether its destination accepts the credentials. Both entries of its table are optional. What the
+// Asks a module of this process what it would send, and whether its destination accepts the credentials. Both entries of its table are optional. What the
 // module passes is foreign: texts are bounded, masked and escaped, and an index outside the batch is left out.
 
 internal import CSwitchyardPlugin
 internal import Document
-public import Platform
+internal import Platform
 
-/// What a module would send for some events. It is for people: nothing in it holds a secret that the router knows, or a control character,
-/// except that a body is as the module passed it, with secrets masked.
-public struct WirePreview: Sendable, Equatable {
-    public struct Request: Sendable, Equatable {
-        public var method: String
-        public var url: String
-        public var headers: [String]
-        public var body: [UInt8]
-        /// True if the body was longer than is kept.
-        public var isCut = false
-        /// For each part of the body, the index of its event. An index may come twice.
-        public var events: [Int]
-
-        public init(method: String, url: String, headers: [String], body: [UInt8], events: [Int]) {
-            self.method = method
-            self.url = url
-            self.headers = headers
-            self.body = body
-            self.events = events
-        }
-    }
-
-    public var requests: [Request] = []
-    /// The events that the module would refuse, each with its reason.
-    public var refused: [Int: String] = [:]
-    /// What would be lost of events that are sent.
-    public var losses: [Int: [String]] = [:]
-
-    public init() {}
-
-    /// The most requests, and the most bytes of a body, that are kept.
-    public static let mostRequests = 10_000
-    public static let mostBody = 2 << 20
-}
-
-/// What a probe has found out.
-public struct ProbeFinding: Sendable, Equatable {
-    public enum Kind: String, Sendable {
-        /// The destination accepts the credentials and the settings that it can judge.
-        case accepted
-        case refused
-        /// The destination was reached, and it cannot be asked about the credentials.
-        case reached
-        /// There was no answer that says anything.
-        case failed
-    }
-    public var kind: Kind
-    public var code: Int
-    public var message: String
-
-    public init(_ kind: Kind, code: Int = 0, _ message: String) {
-        self.kind = kind
-        self.code = code
-        self.message = message
-    }
-}
-
-extension ModuleInstance {
+extension ModuleInstance: Inquirable {
     public var canPreview: Bool { table.preview != nil }
     public var canProbe: Bool { table.probe != nil }
 
-    /// Returns what the module would send for these events. It returns nil if the module cannot say that. Do not call it during a delivery.
+    /// It also returns nil if the instance is closed.
     public func preview(_ batch: any BorrowedBatch) -> WirePreview? {
         guard let preview = table.preview, enter() else { return nil }
         defer { leave() }
@@ -84,9 +27,10 @@ extension ModuleInstance {
         return reader.preview
     }
 
-    /// Asks the destination, and returns within the time and a second, even if the module does not return. It returns nil if the module
-    /// cannot ask. Do not call it during a delivery.
-    public func probe(within time: Duration, clock: Clock = .system) -> ProbeFinding? {
+    public func probe(within time: Duration) -> ProbeFinding? { probe(within: time, clock: .system) }
+
+    /// Asks the destination, and returns within the time and a second.
+    func probe(within time: Duration, clock: Clock) -> ProbeFinding? {
         guard table.probe != nil else { return nil }
         let answer = ProbeAnswer(hidden: callbacks.hidden)
         // A module that does not return keeps this thread, and the answer, for ever.
@@ -112,7 +56,11 @@ private final class PreviewReader {
     private let count: Int
     private let hidden: HiddenTexts
     private(set) var preview = WirePreview()
+    /// The bytes that may still be kept.
+    private var room = WirePreview.mostBytes
     private static let mostLosses = 32
+    /// What the numbers of a request, a refusal or a loss take in a frame, at most.
+    private static let mostNumbers = 64
 
     init(events count: Int, hiding hidden: HiddenTexts) {
         self.count = count
@@ -124,8 +72,7 @@ private final class PreviewReader {
     }
 
     func add(_ raw: UnsafePointer<switchyard_request>) {
-        guard preview.requests.count < WirePreview.mostRequests, Int(raw.pointee.struct_size) >= MemoryLayout<switchyard_request>.size
-        else { return }
+        guard Int(raw.pointee.struct_size) >= MemoryLayout<switchyard_request>.size else { return }
         let request = raw.pointee
         var events: [Int] = []
         if let list = request.events, (1...ForeignText.absurd).contains(request.events_count) {
@@ -137,17 +84,31 @@ private final class PreviewReader {
             method: text(request.method, most: 64), url: text(request.url, most: 4096),
             headers: headers.split(whereSeparator: \.isNewline).map { ForeignText.harmless(String($0)) }, body: body, events: events)
         added.isCut = isCut
-        preview.requests.append(added)
+        let heads = added.headers.reduce(added.method.utf8.count + added.url.utf8.count) { $0 + $1.utf8.count + 4 }
+        let isMany = preview.requests.count >= WirePreview.mostRequests
+        if !isMany, fits(heads + body.count + 8 * events.count) { preview.requests.append(added) } else { preview.isCut = true }
     }
 
     func refuse(_ index: UInt64, _ reason: switchyard_bytes) {
         guard index < UInt64(count) else { return }
-        preview.refused[Int(index)] = text(reason, most: 512)
+        let reason = text(reason, most: 512)
+        if fits(reason.utf8.count) { preview.refused[Int(index)] = reason }
     }
 
     func lose(_ index: UInt64, _ what: switchyard_bytes) {
         guard index < UInt64(count), preview.losses[Int(index)]?.count ?? 0 < PreviewReader.mostLosses else { return }
-        preview.losses[Int(index), default: []].append(text(what, most: 512))
+        let loss = text(what, most: 512)
+        if fits(loss.utf8.count) { preview.losses[Int(index), default: []].append(loss) }
+    }
+
+    /// Returns true if there is room for so many bytes, and takes it.
+    private func fits(_ size: Int) -> Bool {
+        guard size + PreviewReader.mostNumbers <= room else {
+            preview.isCut = true
+            return false
+        }
+        room -= size + PreviewReader.mostNumbers
+        return true
     }
 
     private func text(_ bytes: switchyard_bytes, most: Int) -> String { ForeignText.read(bytes, most: most, hiding: hidden) }
@@ -174,16 +135,8 @@ private final class ProbeAnswer: Sendable {
 
     func take(_ kind: UInt32, _ code: Int32, _ message: switchyard_bytes) {
         let words = ForeignText.read(message, most: 1024, hiding: hidden)
-        let known: ProbeFinding.Kind? =
-            switch kind {
-            case SWITCHYARD_PROBE_ACCEPTED.rawValue: .accepted
-            case SWITCHYARD_PROBE_REFUSED.rawValue: .refused
-            case SWITCHYARD_PROBE_REACHED.rawValue: .reached
-            case SWITCHYARD_PROBE_FAILED.rawValue: .failed
-            default: nil
-            }
         put(
-            known.map { ProbeFinding($0, code: Int(code), words) }
+            ProbeFinding.Kind(number: kind).map { ProbeFinding($0, code: Int(code), words) }
                 ?? ProbeFinding(.failed, "the module gave an answer of the unknown kind \(kind)"))
     }
 

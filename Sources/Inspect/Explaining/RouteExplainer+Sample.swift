@@ -19,14 +19,18 @@ extension RouteExplainer {
     private func share(_ plan: SamplePlan, _ finding: SampleFinding) -> String {
         if finding.rate >= 1 { return "the sample takes every event" }
         if finding.rate <= 0 { return "the sample takes no event" }
-        let by = plan.by.map { printable($0.description) }
         let hashes =
             switch finding.basis {
-            case .member: "\(by ?? "") hashes to"
-            case .messageID: (by.map { "\($0) cannot be hashed, " } ?? "") + "messageId hashes to"
-            case .wholeEvent: "\(by.map { "\($0) and " } ?? "")messageId cannot be hashed, the event's bytes hash to"
+            case .member: "\(plan.by.map { printable($0.description) } ?? "") hashes to"
+            case .messageID: (plan.by.map { "\(unfit($0)), " } ?? "") + "messageId hashes to"
+            case .wholeEvent: (plan.by.map { "\(unfit($0)), " } ?? "") + "\(unfit(Path(keys: ["messageId"]))), the event's bytes hash to"
             }
         return "\(hashes) \(RouteExplainer.fraction(finding.hash, for: finding.rate)), the sample takes hashes below \(finding.rate)"
+    }
+
+    /// Says why a member could not decide.
+    private func unfit(_ path: Path) -> String {
+        printable(path.description) + (came[path] == nil ? " is absent" : " cannot be hashed")
     }
 
     /// Describes where the rate comes from. It is empty if the sample has only one rate.

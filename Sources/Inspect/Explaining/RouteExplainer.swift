@@ -63,6 +63,7 @@ struct RouteExplainer {
     }
 
     private func excluded(_ name: Path) -> String {
+        if let condition = finding.condition { return "\(describe(condition)), which excludes it" }
         guard let exclusion = finding.exclusion else {
             return "\(isNow(name)), excluded by \(list(route.not.events.map { shown($0.pattern) }))"
         }
@@ -157,7 +158,7 @@ struct RouteExplainer {
 extension RoutePlan {
     /// Describes a filter that names no member and no event.
     fileprivate var takesEvery: String {
-        if !not.events.isEmpty || !not.match.isEmpty { return "nothing excludes it" }
+        if !not.isEmpty { return "nothing excludes it" }
         return takesRest ? "no route took it before" : "takes every event"
     }
 }

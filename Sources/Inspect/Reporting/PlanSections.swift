@@ -95,6 +95,7 @@ struct PlanSections {
         var parts = route.match.map { "\(shown($0.path.description)) is \($0.anyOf.map(text).joined(separator: " or "))" }
         if !route.not.events.isEmpty { parts.append("not \(list(route.not.events.map(\.pattern), " or "))") }
         parts += route.not.match.map { "\(shown($0.path.description)) is not \($0.anyOf.map(text).joined(separator: " or "))" }
+        if let condition = route.not.condition { parts.append("not \(shown(condition.text))") }
         if let condition = route.condition { parts.append(shown(condition.text)) }
         if route.takesRest { parts.append("no earlier route takes it") }
         return parts.isEmpty ? "always" : parts.joined(separator: "; ")

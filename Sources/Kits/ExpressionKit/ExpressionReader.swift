@@ -8,7 +8,7 @@ package struct ExpressionReader {
     /// The setting that holds the constants.
     package static let constantsSchema = Schema.object(
         "texts that expressions use as constants.NAME, such as a key from ${env:}; their values are never shown", [:],
-        others: .text("the value"))
+        others: .text("the value").secret)
 
     /// The names that an expression about an answer can use.
     package static let replyNames: KeyValuePairs<String, Schema.Variable> = [

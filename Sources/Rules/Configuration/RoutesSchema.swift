@@ -50,7 +50,34 @@ extension RoutesFile {
 
     /// Returns the router's own keys of a provider.
     private static func own(plugin: String, delivery: String) -> [(name: String, json: String)] {
-        [("plugin", plugin), ("delivery", delivery), ("isolate", ProviderForms.isolation.schema)] + ShapeForms.members
+        [
+            ("plugin", described(plugin, "The module.", #""file""#)),
+            (
+                "delivery",
+                described(delivery, "How its lane delivers; as its module or the router says when left out.", #"{"queue":{"disk":"1GB"}}"#)
+            ),
+            (
+                "isolate",
+                described(
+                    ProviderForms.isolation.schema,
+                    "Whether the module runs in a process of its own, and the limits of that process; false when left out.", "true")
+            ),
+        ]
+            + zip(
+                ShapeForms.members,
+                [
+                    (
+                        "Which of its events the module gets, decided when they are handed over; all when left out.",
+                        #"{"events":["order_*"]}"#
+                    ),
+                    ("Changes to each event when it is handed over, in this order; none when left out.", #"[{"drop":["context.ip"]}]"#),
+                ]
+            ).map { ($0.name, described($0.json, $1.0, $1.1)) }
+    }
+
+    /// Returns the schema with a description and an example.
+    private static func described(_ schema: String, _ about: String, _ example: String) -> String {
+        #"{"description":\#(JSONText.quoted(about)),"examples":[\#(example)],"# + schema.dropFirst()
     }
 }
 
@@ -61,7 +88,12 @@ extension SettingsSchema {
         case .string(let rules): rules.schema
         case .number(let rules): rules.schema
         case .boolean(let rules):
-            SettingsSchema.described([("type", "\"boolean\""), ("default", rules.fallback.map { "\($0)" })], rules.about)
+            SettingsSchema.described(
+                [
+                    ("type", "\"boolean\""), ("default", rules.fallback.map { "\($0)" }),
+                    ("examples", rules.fallback == true ? "[false]" : "[true]"),
+                ],
+                rules.about)
         case .list(let item, let about): SettingsSchema.described([("type", "\"array\""), ("items", item.schema)], about)
         case .object(let rules): rules.schema(beside: [])
         case .either(let choices, let about):
@@ -98,8 +130,24 @@ extension SettingsSchema.StringRules {
                     SchemaParts.orPlaceholder(SchemaParts.anyOf([SchemaParts.pattern($0), SchemaParts.pattern("[^ -~]")]))
                 } ?? SchemaParts.text
             }
-        let rest = SettingsSchema.described([("default", fallback.map(JSONText.quoted))], about).dropFirst()
+        let rest = SettingsSchema.described(
+            [("default", fallback.map(JSONText.quoted)), ("examples", example.map { "[\(JSONText.quoted($0))]" })], about
+        ).dropFirst()
         return rest == "}" ? rule : rule.dropLast() + "," + rest
+    }
+}
+
+extension SettingsSchema.StringRules {
+    /// A value for editors. It is nil for text of which only the module knows what it may be.
+    private var example: String? {
+        if isSecret { return "${env:SECRET}" }
+        switch format {
+        case .size: return fallback ?? "16MB"
+        case .duration: return fallback ?? "30s"
+        case .expression: return names == nil ? "properties.price * 2" : nil
+        case .condition: return names == nil ? "properties.price > 10" : nil
+        case .plain: return oneOf.last ?? fallback
+        }
     }
 }
 
@@ -109,7 +157,7 @@ extension SettingsSchema.NumberRules {
         return SettingsSchema.described(
             [
                 ("type", integer ? "\"integer\"" : "\"number\""), ("minimum", minimum.map(text)), ("maximum", maximum.map(text)),
-                ("default", fallback.map(text)),
+                ("default", fallback.map(text)), ("examples", "[\(text(fallback ?? minimum ?? min(maximum ?? 1, 1)))]"),
             ], about)
     }
 }

@@ -145,7 +145,7 @@ struct SettingsCheck {
 
 extension SettingsSchema {
     /// Returns true if the value has the type in JSON that the schema describes.
-    fileprivate func takes(_ node: Node) -> Bool {
+    func takes(_ node: Node) -> Bool {
         switch (self, node.value) {
         case (.string, .text), (.number, .number), (.boolean, .bool), (.list, .list), (.object, .object): true
         default: false

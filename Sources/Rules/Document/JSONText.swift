@@ -11,6 +11,18 @@ public enum JSONText {
 
     public static func list(_ items: [String]) -> String { "[" + items.joined(separator: ",") + "]" }
 
+    /// Returns the JSON text, or a part of one, with `change` applied to what stands between the quotes of each string. It has no spaces
+    /// between its tokens.
+    public static func changing(_ json: String, _ change: (String) -> String) -> String {
+        var text = ""
+        var lexer = Lexer(Array(json.utf8))
+        while let token = lexer.next() {
+            let word = String(decoding: lexer.bytes[token.range], as: UTF8.self)
+            text += token.kind == .string ? "\"\(change(String(word.dropFirst().dropLast())))\"" : word
+        }
+        return text
+    }
+
     /// Returns the node as the file writes it, without spaces around its tokens and with its placeholders resolved.
     public static func of(_ node: Node, in source: Source) -> String {
         switch node.value {

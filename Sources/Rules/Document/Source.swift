@@ -22,7 +22,8 @@ public struct Source {
         self.lines = lines
     }
 
-    /// Returns the line and the column of an offset, both from 1. The column counts bytes.
+    /// Returns the line and the column of an offset, both from 1. The column counts units of UTF-16, as editors and the language server
+    /// protocol do: a character counts once, and one beyond the first 65,536, such as an emoji, twice.
     public func place(of offset: Int) -> (line: Int, column: Int) {
         assert((0...bytes.count).contains(offset), "a fault lies outside the text")
         var low = 0
@@ -31,7 +32,12 @@ public struct Source {
             let middle = (low + high) / 2
             if lines[middle] <= offset { low = middle } else { high = middle }
         }
-        return (low + 1, offset - lines[low] + 1)
+        return (low + 1, Source.units(bytes[lines[low]..<offset]) + 1)
+    }
+
+    /// Returns the number of units of UTF-16. Bytes that are not UTF-8 count once, as editors show them.
+    public static func units(_ bytes: some Sequence<UInt8>) -> Int {
+        bytes.reduce(0) { $0 + ($1 & 0xC0 == 0x80 ? 0 : $1 >= 0xF0 ? 2 : 1) }
     }
 
     /// Returns the offset in the file of the byte at `offset` in a string's value. The two differ, since an escape is longer than its

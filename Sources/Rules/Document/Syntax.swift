@@ -16,6 +16,10 @@ public enum Syntax {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
             throw LocatedFault(offset: 0, message: "begins with a byte order mark, expected UTF-8 without one")
         }
+        // jansson takes a NUL byte for the end of the text, or skips it behind a number.
+        if let offset = bytes.firstIndex(of: 0) {
+            throw LocatedFault(offset: offset, message: "unexpected NUL byte, expected the escape \\u0000 in a string, and none elsewhere")
+        }
         var masked = bytes
         var lexer = Lexer(bytes)
         var depth = 0

@@ -78,6 +78,12 @@ public struct Quantity: Sendable {
         return possible.isEmpty ? "" : ", did you mean \(Words.either(possible))?"
     }
 
+    /// Returns a value in the range, for examples: a round one if there is one.
+    public func shown(in range: ClosedRange<Int>) -> String {
+        let round = ["16MB", "100KB", "30s", "100ms", "100/s"].first { (try? parse($0)).map(range.contains) ?? false }
+        return round ?? text(range.lowerBound)
+    }
+
     /// Returns the shortest exact notation of the value.
     public func text(_ value: Int) -> String {
         var best = "\(value)\(units[0].name)"

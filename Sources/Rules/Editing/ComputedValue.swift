@@ -21,6 +21,15 @@ public enum ComputedValue: Sendable {
 
     var readPaths: [Path] { if case .expression(let expression) = self { expression.paths } else { [] } }
 
+    /// Returns the value as `check` shows it. `shown` masks each string that came from outside the file.
+    func described(_ shown: (String) -> String) -> String {
+        switch self {
+        case .expression(let expression): shown(expression.text)
+        case .json(let json): JSONText.changing(json, shown)
+        }
+    }
+
+    /// Says by which expression the value is computed; a constant is left out.
     func summary(_ shown: (String) -> String) -> String {
         switch self {
         case .json: ""

@@ -7,12 +7,12 @@ public enum ExpressionForms {
     /// An expression that gives true or false.
     public static let condition = Form<Expression>(schema) { node, reading in
         read(node, reading: reading) { (text) throws(ExpressionFault) in try Expression.condition(text) }
-    }
+    }.showing(#""properties.price > 10""#)
 
     /// An expression that gives a value of any type.
     public static let value = Form<Expression>(schema) { node, reading in
         read(node, reading: reading) { (text) throws(ExpressionFault) in try Expression(text) }
-    }
+    }.showing(#""properties.price * 2""#)
 
     public static let schema = #"{"type":"string","minLength":1,"maxLength":32768}"#
 

@@ -10,7 +10,7 @@ public enum Forms {
             return nil
         }
         return text.isBroken ? nil : text
-    }
+    }.showing(#""text""#)
 
     /// A name that people read in messages and accounts.
     public static let name = Form<String>(SchemaParts.name) { node, reading in
@@ -20,7 +20,7 @@ public enum Forms {
             return nil
         }
         return text.value
-    }
+    }.showing(#""product""#)
 
     public static func nameFault(_ name: String) -> String? {
         if name.isEmpty { return "a name, not empty" }
@@ -32,7 +32,7 @@ public enum Forms {
         if case .bool(let value) = node.value { return value }
         reading.refuseType(node, "true or false")
         return nil
-    }.writing { "\($0)" }
+    }.writing { "\($0)" }.showing("true")
 
     public static func integer(_ range: ClosedRange<Int>) -> Form<Int> {
         let most = range.upperBound == .max ? "" : #","maximum":\#(range.upperBound)"#
@@ -47,7 +47,8 @@ public enum Forms {
                 return nil
             }
             return value
-        }.writing { range.contains($0) ? "\($0)" : nil }
+        }.writing { range.contains($0) ? "\($0)" : nil }.showing(
+            "\(range.contains(100) ? 100 : range.lowerBound + (range.upperBound - range.lowerBound) / 2)")
     }
 
     public static func number(_ range: ClosedRange<Int>) -> Form<Double> {
@@ -61,7 +62,7 @@ public enum Forms {
                 return nil
             }
             return value
-        }.writing { $0 == $0.rounded() ? "\(Int($0))" : "\($0)" }
+        }.writing { $0 == $0.rounded() ? "\(Int($0))" : "\($0)" }.showing(range == 0...1 ? "0.25" : "\(range.upperBound)")
     }
 
     /// Returns the form of a size. Its value is in bytes.
@@ -83,7 +84,7 @@ public enum Forms {
                 return nil
             }
             return value
-        }.writing { JSONText.quoted(quantity.text($0)) }
+        }.writing { JSONText.quoted(quantity.text($0)) }.showing(JSONText.quoted(quantity.shown(in: range)))
     }
 
     public static func bounds(_ least: String, _ most: String?) -> String {
@@ -99,7 +100,7 @@ public enum Forms {
                 return nil
             }
             return choice
-        }.writing { JSONText.quoted($0.rawValue) }
+        }.writing { JSONText.quoted($0.rawValue) }.showing(JSONText.quoted(words[words.count - 1]))
     }
 
     public static let path = Form<Path>(SchemaParts.path) { node, reading in
@@ -116,7 +117,7 @@ public enum Forms {
             }
             return nil
         }
-    }.writing { JSONText.quoted($0.description) }
+    }.writing { JSONText.quoted($0.description) }.showing(#""properties.price""#)
 
     /// Returns the form of a list of items; messages call them `noun`. `check` gets all valid items with their nodes, even if other items
     /// are invalid.
@@ -126,7 +127,7 @@ public enum Forms {
     ) -> Form<[Item]> {
         let minimum = least > 0 ? #","minItems":\#(least)"# : ""
         let maximum = most < .max ? #","maxItems":\#(most)"# : ""
-        return Form<[Item]>(#"{"type":"array","items":\#(item.schema)\#(minimum)\#(maximum)}"#) { node, reading in
+        var form = Form<[Item]>(#"{"type":"array","items":\#(item.schema)\#(minimum)\#(maximum)}"#) { node, reading in
             guard let nodes = node.items else {
                 reading.refuseType(node, "a list of \(noun)")
                 return nil
@@ -135,6 +136,12 @@ public enum Forms {
             let items = nodes.compactMap { node in item.read(node, reading).map { (value: $0, node: node) } }
             check(items, reading)
             return items.map(\.value)
+        }
+        form.example = item.example.map { "[\($0)]" }
+        guard let write = item.write else { return form }
+        return form.writing { items in
+            let written = items.compactMap(write)
+            return written.count == items.count ? JSONText.list(written) : nil
         }
     }
 
@@ -159,7 +166,7 @@ public enum Forms {
         let maximum = most < .max ? #","maxProperties":\#(most)"# : ""
         let schema =
             #"{"type":"object","propertyNames":\#(key.schema),"additionalProperties":\#(item.schema),"minProperties":1\#(maximum)}"#
-        return Form<[(key: Key, value: Item)]>(schema) { node, reading in
+        var form = Form<[(key: Key, value: Item)]>(schema) { node, reading in
             guard let entries = node.entries else {
                 reading.refuseType(node, "an object of \(noun)")
                 return nil
@@ -177,6 +184,8 @@ public enum Forms {
             }
             return table
         }
+        if let name = key.example, let value = item.example { form.example = "{\(JSONText.quoted(name)):\(value)}" }
+        return form
     }
 }
 
@@ -185,9 +194,12 @@ public struct KeyForm<Key: Hashable & Sendable>: Sendable {
     /// The JSON Schema of a key.
     public var schema: String
     public var read: @Sendable (Node.Key, Node, Reading) -> Key?
+    /// A key for examples. It is nil if no example is shown.
+    public var example: String?
 
-    public init(schema: String, read: @escaping @Sendable (Node.Key, Node, Reading) -> Key?) {
+    public init(schema: String, example: String? = nil, read: @escaping @Sendable (Node.Key, Node, Reading) -> Key?) {
         self.schema = schema
+        self.example = example
         self.read = read
     }
 }
@@ -203,16 +215,16 @@ extension Forms {
                 what, node, among: names,
                 otherwise: names.isEmpty ? "expected a name from 'keys', which is empty" : "expected \(Words.either(names))")
             return nil
-        }
+        }.showing(#""ids""#)
     }
 
-    public static let anyKey = KeyForm<String>(schema: SchemaParts.key) { key, node, reading in
+    public static let anyKey = KeyForm<String>(schema: SchemaParts.key, example: "main") { key, node, reading in
         guard let must = nameFault(key.name) else { return key.name }
         reading.fault(node, at: key.range.lowerBound, "the key \(Words.quoted(key.name)) must be \(must)")
         return nil
     }
 
-    public static let pathKey = KeyForm<Path>(schema: SchemaParts.pathKey) { key, node, reading in
+    public static let pathKey = KeyForm<Path>(schema: SchemaParts.pathKey, example: "properties.price") { key, node, reading in
         do throws(PathFault) {
             return try Path(parsing: key.name)
         } catch {

@@ -77,10 +77,13 @@ extension Judge {
             }
             return finding
         case .filtered(.not):
-            if !context.isNamed(route.not.events, event) { finding.exclusion = route.not.matching(event, &context.decoder) }
+            if context.isNamed(route.not.events, event) { return finding }
+            finding.exclusion = route.not.matching(event, &context.decoder)
+            if finding.exclusion == nil { finding.condition = context.decision(route.exclusion, event) }
             return finding
         case .filtered(.where), .filtered(.whereErrors):
-            finding.condition = context.decision(route.condition, event)
+            let exclusion = route.exclusion >= 0 ? context.decision(route.exclusion, event) : nil
+            finding.condition = exclusion?.fault == nil ? context.decision(route.condition, event) : exclusion
             return finding
         case .denied, .held, .sampledOut, .limited, .withheld, .admitted, .expired, .withdrawn, .outdated:
             if route.condition >= 0 { finding.condition = context.decision(route.condition, event) }

@@ -53,6 +53,14 @@ struct RouteFilter {
         {
             return .not
         }
+        if route.pointee.exclusion >= 0 {
+            // Without a value nobody knows if the event is excluded. Then the route does not take it.
+            switch context.decide(route.pointee.exclusion, event) {
+            case .yes: return .not
+            case .no: break
+            case .error: return .whereErrors
+            }
+        }
         if route.pointee.condition >= 0 {
             switch context.decide(route.pointee.condition, event) {
             case .yes: break

@@ -19,6 +19,8 @@ struct RouteRules: BitwiseCopyable {
     let matchesType: Bool
     /// The index of the ruleset's expression that must be true. It is -1 if there is none.
     let condition: Int
+    /// The index of the ruleset's expression that must not be true. It is -1 if there is none.
+    let exclusion: Int
     let demand: Demand
     let edits: EditVariants
     /// The sample. If it is nil, all events pass.

@@ -48,6 +48,7 @@ struct RulesCompiler {
                 takesRest: route.takesRest,
                 matchesType: route.matchesType,
                 condition: conditions.filters[index],
+                exclusion: conditions.exclusions[index],
                 demand: consent?.demand(ofRoute: index) ?? Demand(),
                 edits: compileEdits(route, cutsFields: cutsFields, edits: &edits, programs: &programs),
                 sample: route.sample.map { sample in

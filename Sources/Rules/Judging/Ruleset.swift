@@ -99,6 +99,7 @@ public final class Ruleset: Sendable {
 struct Conditions {
     private(set) var expressions: [Expression] = []
     private(set) var filters: [Int] = []
+    private(set) var exclusions: [Int] = []
     private(set) var keeps: [Int] = []
     /// For each rule of `emit`, the index of its condition and the indices of its values.
     private(set) var emits: [(condition: Int, values: [Int])] = []
@@ -107,6 +108,7 @@ struct Conditions {
         for emit in plan.emits { emits.append((add(emit.condition), emit.values.map { add($0) })) }
         for route in plan.routes {
             filters.append(add(route.condition))
+            exclusions.append(add(route.not.condition))
             keeps.append(add(route.sample?.keepCondition))
         }
     }
@@ -143,7 +145,7 @@ struct WantedPaths {
         if locatesMessageIDs || routes.contains(where: { $0.sample != nil }) { paths.append(messageID) }
         for route in routes {
             paths += (route.match + route.not.match).map(\.path)
-            for condition in [route.condition, route.sample?.keepCondition] { paths += condition?.paths ?? [] }
+            for condition in [route.condition, route.not.condition, route.sample?.keepCondition] { paths += condition?.paths ?? [] }
             let sample = route.sample
             paths += [sample?.by, sample?.limit?.by, sample?.annotation, route.session?.by, route.session?.place].compactMap { $0 }
             for transform in route.transforms {

@@ -5,7 +5,7 @@ internal import Document
 /// One fault of a configuration file, with its place.
 public struct ConfigurationFault: Error, Hashable, Sendable, CustomStringConvertible {
     public var file: String
-    /// The line, from 1. The column is from 1 too and counts bytes.
+    /// The line, from 1. The column is from 1 too and counts units of UTF-16, as editors do.
     public var line: Int
     public var column: Int
     public var message: String

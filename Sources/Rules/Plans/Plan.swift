@@ -160,10 +160,12 @@ public struct MatchPlan: Sendable, Equatable {
     }
 }
 
-/// The conditions that exclude an event. One matching glob or member is enough.
+/// The conditions that exclude an event. One matching glob or member is enough, or the expression if it is true.
 public struct ExclusionPlan: Sendable {
     public var events: [Glob] = []
     public var match: [MatchPlan] = []
+    public var condition: Expression?
+    public var isEmpty: Bool { events.isEmpty && match.isEmpty && condition == nil }
     public init(events: [Glob] = [], match: [MatchPlan] = []) {
         self.events = events
         self.match = match
@@ -181,11 +183,23 @@ public enum Scalar: Sendable, Equatable {
 // MARK: - Providers
 
 public struct ProviderPlan: Sendable {
+    /// A setting of the module as people read it: its name, such as `rotate.bytes`, and its value as the file writes it.
+    public struct Setting: Sendable, Equatable {
+        public var name: String
+        public var text: String
+        public init(name: String, text: String) {
+            self.name = name
+            self.text = text
+        }
+    }
+
     public var name: String
     /// The name of the module, `[a-z0-9_-]+`.
     public var plugin: String
     /// The module's own settings as one JSON object: checked, with defaults filled in and secrets fetched. It is never printed.
     public var settings: Secret
+    /// The module's own settings as `check` shows them, without secrets.
+    public var shownSettings: [Setting] = []
     public var delivery = DeliveryPlan()
     /// True if its module recognizes a repeated event by its `messageId`.
     public var deduplicates = false

@@ -17,7 +17,7 @@ public struct ShapePlan: Sendable {
 
     /// True if some events may be left out.
     public var isFiltering: Bool {
-        !events.isEmpty || !match.isEmpty || !not.events.isEmpty || !not.match.isEmpty || condition != nil
+        !events.isEmpty || !match.isEmpty || !not.isEmpty || condition != nil
     }
     /// True if the module gets the events as they wait.
     public var isEmpty: Bool { !isFiltering && transforms.isEmpty }

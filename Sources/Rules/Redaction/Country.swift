@@ -12,5 +12,7 @@ public struct CountrySet: OptionSet, Sendable, Hashable {
     public init(rawValue: UInt32) { self.rawValue = rawValue }
     public init(_ one: Country) { rawValue = 1 << UInt32(Country.allCases.firstIndex(of: one)!) }
 
+    public var list: [Country] { Country.allCases.filter { contains(CountrySet($0)) } }
+
     public static let all = CountrySet(rawValue: 1 << UInt32(Country.allCases.count) - 1)
 }

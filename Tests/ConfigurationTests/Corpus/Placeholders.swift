@@ -106,7 +106,7 @@ extension Broken {
         Broken(
             "settings from outside with wrong values",
             #"""
-            {"providers":{"out":{"plugin":"file","path":"a","mode":"${env:SECRET}","sync":"x${env:SECRET}","utc":"${env:SECRET}","rotate":{"bytes":"${env:SECRET}","every":"${file:key}"}}},
+            {"providers":{"out":{"plugin":"file","path":"a","mode":"${env:SECRET}","sync":"x${env:SECRET}","utc":"${env:SECRET}","rotate":{"bytes":"${env:SECRET}","age":"${file:key}"}}},
             "routes":[{"to":["out"]}]}
             """#,
             [
@@ -114,7 +114,7 @@ extension Broken {
                 #"1:79: providers.out.sync must be "never", "rotation" or "batch", the value of "x${env:SECRET}" is not"#,
                 "1:102: providers.out.utc must be true or false, is a string",
                 #"1:136: providers.out.rotate.bytes must be a size such as "16MB" or "512KiB", the value of ${env:SECRET} is not"#,
-                #"1:160: providers.out.rotate.every must be a time such as "500ms" or "24h", the value of ${file:key} is not"#,
+                #"1:158: providers.out.rotate.age must be a time such as "500ms" or "24h", the value of ${file:key} is not"#,
             ]),
         Broken(
             "a secret for a provider's name",

@@ -78,7 +78,7 @@ extension Broken {
             [
                 "1:51: providers.out.filter: unknown key 'event', did you mean 'events'?",
                 "1:72: providers.out.filter.where: a condition is true or false, but this gives int",
-                "1:85: providers.out.filter.not: must not be empty, expected events, match, or both",
+                "1:85: providers.out.filter.not: must not be empty, expected events, match or where",
                 "1:114: providers.out.transform[0].drop[0]: 'a..b' is not a path: expected a key",
                 "1:150: providers.out.transform[1].hash.key: unknown hashing key 'ids', expected a name from 'keys', which is empty",
                 "2:36: providers.two.filter: must not be empty, expected at least one of events, match, not or where",
@@ -174,16 +174,26 @@ extension Broken {
                 #"1:56: providers.out.mode must be text that matches 0[0-7]{3}, is "999""#
             ]),
         Broken(
+            "settings by the names that they had before",
+            #"""
+            {"providers":{"out":{"plugin":"file","path":"a","rotate":{"every":"1h","compress":"gzip"}}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:59: providers.out.rotate: unknown key 'every', it is called 'age' now",
+                "1:72: providers.out.rotate: unknown key 'compress', it is called 'compression' now",
+            ]),
+        Broken(
             "invalid nested settings",
             #"""
-            {"providers":{"out":{"plugin":"file","path":"a","rotate":{"bytes":"1mb","every":"1 h","keep":0,"kep":1}}},
+            {"providers":{"out":{"plugin":"file","path":"a","rotate":{"bytes":"1mb","age":"1 h","keep":0,"kep":1}}},
             "routes":[{"to":["out"]}]}
             """#,
             [
                 #"1:67: providers.out.rotate.bytes must be a size such as "16MB" or "512KiB", is "1mb", did you mean "1MB"?"#,
-                #"1:81: providers.out.rotate.every must be a time such as "500ms" or "24h", is "1 h", did you mean "1h"?"#,
-                "1:94: providers.out.rotate.keep must be between 1 and 1000, is 0",
-                "1:96: providers.out.rotate: unknown key 'kep', did you mean 'keep'?",
+                #"1:79: providers.out.rotate.age must be a time such as "500ms" or "24h", is "1 h", did you mean "1h"?"#,
+                "1:92: providers.out.rotate.keep must be between 1 and 1000, is 0",
+                "1:94: providers.out.rotate: unknown key 'kep', did you mean 'keep'?",
             ]),
         Broken(
             "settings of the wrong types",

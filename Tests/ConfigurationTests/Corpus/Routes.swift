@@ -195,13 +195,14 @@ extension Broken {
             {"providers":{"out":{"plugin":"console"}},
             "routes":[{"not":{},"to":["out"]},
             {"not":["debug_*"],"to":["out"]},
-            {"not":{"where":"a"},"to":["out"]},
+            {"not":{"where":"1","when":"a"},"to":["out"]},
             {"not":{"events":[],"match":{"a..b":1}},"to":["out"]}]}
             """#,
             [
-                "2:18: routes[0].not: must not be empty, expected events, match, or both",
+                "2:18: routes[0].not: must not be empty, expected events, match or where",
                 "3:8: routes[1].not must be an object, is a list",
-                "4:9: routes[2].not: unknown key 'where', expected events or match",
+                "4:18: routes[2].not.where: a condition is true or false, but this gives int",
+                "4:21: routes[2].not: unknown key 'when', expected events, match or where",
                 "5:18: routes[3].not.events: must not be empty, expected a list of globs",
                 "5:33: routes[3].not.match: the key 'a..b' is not a path: expected a key",
             ]),

@@ -48,6 +48,24 @@ extension Broken {
                 "1:10: unexpected ] after a comma, expected a value, or no comma"
             ]),
         Broken(
+            "a NUL byte behind the file",
+            "{\"a\":1}\n\0",
+            [
+                "2:1: unexpected NUL byte, expected the escape \\u0000 in a string, and none elsewhere"
+            ]),
+        Broken(
+            "a NUL byte behind a number",
+            "{\"a\":1\0,\"b\":2}",
+            [
+                "1:7: unexpected NUL byte, expected the escape \\u0000 in a string, and none elsewhere"
+            ]),
+        Broken(
+            "a fault behind characters of two, three and four bytes",
+            "{\"ä€😀\":1 2}",
+            [
+                "1:11: unexpected 2, expected ',' or '}'"
+            ]),
+        Broken(
             "a comment",
             """
             // routes
@@ -184,10 +202,10 @@ extension Broken {
                 "1:9: unexpected }, expected the end of the file"
             ]),
         Broken(
-            "a column counts bytes",
+            "a column counts characters",
             #"{"é": é}"#,
             [
-                "1:8: unexpected é, expected a value"
+                "1:7: unexpected é, expected a value"
             ]),
     ]
 }

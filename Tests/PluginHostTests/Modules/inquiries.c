@@ -69,7 +69,11 @@ static void preview(void *me, const switchyard_batch *batch, const switchyard_pr
     request.struct_size = sizeof request;
     request.events_count = 3;
   }
-  to->request(to->context, &request);
+  if (says(self, "crashes")) abort();
+  if (says(self, "hangs")) {
+    for (;;) pause();
+  }
+  for (int i = says(self, "many") ? 20 : 1; i > 0; i--) to->request(to->context, &request);
   to->refused(to->context, 1, text("it is \x1b[31mred s3cret-text"));
   to->refused(to->context, 99, text("there is no such event"));
   to->loses(to->context, 0, text("a long text"));

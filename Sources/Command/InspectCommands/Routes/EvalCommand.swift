@@ -1,5 +1,6 @@
 // `switchyard eval`: evaluates one expression on one event, for people who write routes and for scripts.
 
+internal import Document
 internal import Events
 internal import Expressions
 internal import Glibc
@@ -74,12 +75,10 @@ private func evaluate(_ arguments: Arguments) throws -> Int32 {
     }
 }
 
-/// Returns the line and the column of an offset. Both count from 1, and columns count bytes.
+/// Returns the line and the column of an offset, as in messages about a file.
 private func place(of offset: Int, in text: String) -> String {
     assert((0...text.utf8.count).contains(offset), "the fault is not in the text")
-    let before = Array(text.utf8.prefix(offset))
-    let line = before.count { $0 == UInt8(ascii: "\n") } + 1
-    let column = before.count - (before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0) + 1
+    let (line, column) = Source(Array(text.utf8)).place(of: offset)
     return "\(line):\(column)"
 }
 

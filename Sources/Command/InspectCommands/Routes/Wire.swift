@@ -9,8 +9,9 @@ internal import Terminal
 
 /// What the module of a provider makes of the event of one route.
 enum Wire {
-    /// `assumesArrival` is true if the time of the command is in a request, in place of the arrival that the event would have.
-    case sent([WirePreview.Request], losses: [String], assumesArrival: Bool)
+    /// `isCut` is true if there is more than is shown. `assumesArrival` is true if the time of the command is in a request, in place of the
+    /// arrival that the event would have.
+    case sent([WirePreview.Request], losses: [String], isCut: Bool, assumesArrival: Bool)
     case refused(String)
     /// Nothing of the module says what it would send.
     case unknown(String)
@@ -27,7 +28,7 @@ enum Wire {
                 return request
             }
             let assumesArrival = later.map { $0.requests != preview.requests } ?? false
-            self = .sent(requests, losses: preview.losses[0] ?? [], assumesArrival: assumesArrival)
+            self = .sent(requests, losses: preview.losses[0] ?? [], isCut: preview.isCut, assumesArrival: assumesArrival)
         }
     }
 
@@ -36,11 +37,12 @@ enum Wire {
     func json(to provider: String) -> String {
         let members: [(String, String)]
         switch self {
-        case .sent(let requests, let losses, let assumesArrival):
-            members = [
-                ("requests", Wire.list(requests.map(Wire.json))), ("losses", Wire.list(losses.map(jsonQuoted))),
-                ("assumes_arrival", assumesArrival ? "true" : "false"),
-            ]
+        case .sent(let requests, let losses, let isCut, let assumesArrival):
+            members =
+                [
+                    ("requests", Wire.list(requests.map(Wire.json))), ("losses", Wire.list(losses.map(jsonQuoted))),
+                    ("assumes_arrival", assumesArrival ? "true" : "false"),
+                ] + (isCut ? [("cut", "true")] : [])
         case .refused(let reason): members = [("refused", jsonQuoted(reason))]
         case .unknown(let why): members = [("unknown", jsonQuoted(why))]
         }
@@ -74,7 +76,7 @@ enum Wire {
         switch self {
         case .refused(let reason): return ["refused: \(reason)"]
         case .unknown(let why): return [why]
-        case .sent(let requests, let losses, let assumesArrival):
+        case .sent(let requests, let losses, let isCut, let assumesArrival):
             var lines: [String] = []
             for (index, request) in requests.enumerated() {
                 if index > 0 { lines.append("") }
@@ -83,7 +85,7 @@ enum Wire {
                 lines += Wire.lines(ofBody: request.body, width: width)
                 if request.isCut { lines.append("(the body is longer)") }
             }
-            if requests.isEmpty { lines.append("nothing is sent") }
+            if isCut { lines.append("(there is more than is shown)") } else if requests.isEmpty { lines.append("nothing is sent") }
             if assumesArrival { lines.append("note: the time of this command stands for the arrival, which the event would bring along") }
             return lines + losses.map { "loses: \($0)" }
         }

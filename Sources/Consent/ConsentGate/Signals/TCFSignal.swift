@@ -14,7 +14,9 @@ struct TCFSignal: ConsentSignal {
             .init(
                 "purposes", .numbers(TCString.purposes, called: "purposes of TCF"), required: true,
                 "The purposes of TCF that must all be allowed."),
-            .init("vendor", .number(TCString.vendors), "The vendor that must be allowed too, by its id in the Global Vendor List."),
+            .init(
+                "vendor", .number(TCString.vendors),
+                "The vendor that must be allowed too, by its id in the Global Vendor List; no vendor is checked when left out."),
             .init(
                 "basis", .words(bases.map(\.word), called: "bases"),
                 "The legal bases, any one of which is enough; [\"consent\"] when left out."),

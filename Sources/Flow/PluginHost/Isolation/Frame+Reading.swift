@@ -32,13 +32,13 @@ struct FrameParts {
     }
 
     /// Reads a text of the other side, which is not trusted.
-    mutating func text(hiding hidden: HiddenTexts = HiddenTexts()) throws(FrameFault) -> String {
+    mutating func text(most: Int = 4096, hiding hidden: HiddenTexts = HiddenTexts()) throws(FrameFault) -> String {
         let bytes: UnsafeBufferPointer<UInt8> = try blob().assumingMemoryBound(to: UInt8.self)
-        return ForeignText.read(bytes, most: 4096, hiding: hidden)
+        return ForeignText.read(bytes, most: most, hiding: hidden)
     }
 
     /// A century, in milliseconds. As nanoseconds it still fits into the number of a duration.
-    private var mostPause: UInt64 { 36_525 * 86_400_000 }
+    static let mostPause: UInt64 = 36_525 * 86_400_000
 
     mutating func outcome(hiding hidden: HiddenTexts) throws(FrameFault) -> Outcome {
         let kind = try number(UInt32.self)
@@ -48,7 +48,7 @@ struct FrameParts {
         switch kind {
         case 0: return .delivered
         case 1: return .rejected(answer)
-        case 2: return .retry(answer, after: after == 0 ? nil : .milliseconds(min(after, mostPause)))
+        case 2: return .retry(answer, after: after == 0 ? nil : .milliseconds(min(after, FrameParts.mostPause)))
         case 3: return .unknown(answer)
         case 4: return .fault(answer)
         case 5: return .closed(answer)
@@ -125,6 +125,14 @@ extension Frame.ToHost {
                 throw FrameFault(what: "a question about an event that its batch does not have")
             }
             self = .ask(question: question, token: token, isForAll ? nil : events)
+        case .previewed:
+            let token = try parts.number(UInt64.self)
+            guard let total = eventCount(token) else { throw FrameFault(what: "a preview that nobody asked for") }
+            self = .previewed(token: token, try parts.preview(of: total, hiding: hidden))
+        case .probed:
+            let token = try parts.number(UInt64.self)
+            guard eventCount(token) != nil else { throw FrameFault(what: "a finding that nobody asked for") }
+            self = .probed(token: token, try parts.finding(hiding: hidden))
         default: throw FrameFault(what: "a frame of the kind \(kind)")
         }
         try parts.end()
@@ -141,13 +149,17 @@ extension Frame.ToModule {
             let path = String(decoding: try parts.blob(), as: UTF8.self)
             let provider = try parts.text()
             self = .hello(Frame.Hello(path: path, provider: provider, settings: Array(try parts.blob())))
-        case .deliver:
+        case .deliver, .preview:
             let token = try parts.number(UInt64.self)
             let attempt = Int(try parts.number(UInt32.self))
             let count = Int(try parts.number(UInt32.self))
-            self = .deliver(token: token, attempt: attempt, try ReceivedBatch(payload, from: parts.offset, count: count))
+            let batch = try ReceivedBatch(payload, from: parts.offset, count: count)
+            self = kind == Frame.Kind.deliver.rawValue ? .deliver(token: token, attempt: attempt, batch) : .preview(token: token, batch)
             return
         case .flush: self = .flush(token: try parts.number(UInt64.self))
+        case .probe:
+            let token = try parts.number(UInt64.self)
+            self = .probe(token: token, within: .milliseconds(min(try parts.number(UInt64.self), FrameParts.mostPause)))
         case .reopen: self = .reopen
         case .close: self = .close
         case .allow:

@@ -10,6 +10,8 @@
 //   8 allow    number of the question (8), 1 if the events may leave or 0 (4)
 //   9 erase    token (8), attempt (4), begun (8), deadline in milliseconds (8), state (in the form of a text), count (4), for each subject
 //              its member and its id
+//  10 preview  as deliver
+//  11 probe    token (8), deadline in milliseconds (8)
 // Frames from the module:
 //  17 ready    version (4), the module's name, its version
 //  18 refused  the reason
@@ -19,6 +21,7 @@
 //  22 closed
 //  26 erased   as ended, with the indices of subjects; after it a 1 (4) and the new state (in the form of a text), or a 0 (4)
 //  27 ask      number of the question (8), token (8), 1 for all events or 0 (4), count (4), index of each event (8)
+//  28 previewed and 29 probed: InquiryFrames.swift
 // An outcome is its kind (4, as in switchyard_plugin.h), its code (4, signed), retry after in milliseconds (8), and a message.
 // A frame is not trusted: lengths are bounded, counts must fit the bytes of the frame, tokens must be those of deliveries under way, and
 // indices must be within the batch.
@@ -51,6 +54,8 @@ enum Frame {
         case close
         case allow(question: UInt64, Bool)
         case erase(token: UInt64, ErasureRequest)
+        case preview(token: UInt64, ReceivedBatch)
+        case probe(token: UInt64, within: Duration)
     }
 
     struct Hello: Equatable {
@@ -69,6 +74,9 @@ enum Frame {
         case erased(token: UInt64, ErasureAnswer)
         /// Asks whether these events of a delivery may leave. Nil stands for all of them.
         case ask(question: UInt64, token: UInt64, [UInt64]?)
+        /// What the module would send, and what its probe has found. Nil if the module cannot say it.
+        case previewed(token: UInt64, WirePreview?)
+        case probed(token: UInt64, ProbeFinding?)
     }
 
     enum Kind: UInt32 {
@@ -76,10 +84,12 @@ enum Frame {
         case deliver, flush, reopen, close
         case allow = 8
         case erase = 9
+        case preview, probe
         case ready = 17
         case refused, ended, log, gone, closed
         case erased = 26
         case ask = 27
+        case previewed, probed
 
         var isToModule: Bool { rawValue < Kind.ready.rawValue }
     }
@@ -188,6 +198,14 @@ extension Frame.ToHost {
             body.put(UInt32(events?.count ?? 0))
             for event in events ?? [] { body.put(event) }
             return (.ask, body)
+        case .previewed(let token, let preview):
+            body.put(token)
+            body.put(preview)
+            return (.previewed, body)
+        case .probed(let token, let finding):
+            body.put(token)
+            body.put(finding)
+            return (.probed, body)
         }
     }
 }

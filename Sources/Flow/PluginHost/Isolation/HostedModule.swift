@@ -127,6 +127,8 @@ public enum HostedModule {
                 lent: batch, attempt: attempt, asking: { events in !asks || questions.ask(channel, about: token, events) },
                 { tell(channel, .ended(token: token, $0)) })
         case .flush(let token): instance.flush { tell(channel, .ended(token: token, BatchOutcome($0))) }
+        case .preview(let token, let batch): tell(channel, .previewed(token: token, instance.preview(batch)))
+        case .probe(let token, let time): tell(channel, .probed(token: token, instance.probe(within: time)))
         case .reopen: instance.reopen()
         case .close:
             instance.close()

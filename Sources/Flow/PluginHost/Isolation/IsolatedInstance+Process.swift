@@ -154,11 +154,18 @@ extension IsolatedInstance {
             guard isInTurn else { throw outOfTurn }
             return false
         case .ended(let token, let outcome):
-            guard let pending = answered(token, isErasure: false) else { throw outOfTurn }
+            let delivery: (Pending, Void)? = answered(token) { if case .outcome = $0 { () } else { nil } }
+            guard let (pending, _) = delivery else { throw outOfTurn }
             pending.done(pending.isRefused ? outcome : outcome.withoutUntried(of: "the module \(module.name)"))
         case .erased(let token, let answer):
-            guard let pending = answered(token, isErasure: true) else { throw outOfTurn }
-            pending.erased?(answer)
+            guard let (_, done) = answered(token, { if case .erasure(let done) = $0 { done } else { nil } }) else { throw outOfTurn }
+            done(answer)
+        case .previewed(let token, let preview):
+            guard let (_, done) = answered(token, { if case .preview(let done) = $0 { done } else { nil } }) else { throw outOfTurn }
+            done(preview)
+        case .probed(let token, let finding):
+            guard let (_, done) = answered(token, { if case .finding(let done) = $0 { done } else { nil } }) else { throw outOfTurn }
+            done(finding)
         case .ask(let question, let token, let events): answer(question, about: token, events)
         case .log(let level, let line): gate.say(level) { line }
         case .gone(let why):
@@ -173,13 +180,13 @@ extension IsolatedInstance {
         return true
     }
 
-    /// Takes what the process has answered. It returns nil if the answer is not one for it.
-    private func answered(_ token: UInt64, isErasure: Bool) -> Pending? {
+    /// Takes what the process has answered. `matching` returns nil if the answer is not of the expected kind. Then this returns nil too.
+    private func answered<T>(_ token: UInt64, _ matching: (Expected) -> T?) -> (Pending, T)? {
         state.withLock { state in
-            guard let pending = state.pending[token], (pending.erased != nil) == isErasure else { return nil }
+            guard let pending = state.pending[token], let done = matching(pending.expected) else { return nil }
             state.pending[token] = nil
             state.ends = 0
-            return pending
+            return (pending, done)
         }
     }
 

@@ -30,16 +30,24 @@ public final class IsolatedInstance: Provider, Sendable {
     }
 
     struct Pending {
-        /// The number of its events, or of the subjects of an erasure; 0 for a flush.
+        /// The number of its events, or of the subjects of an erasure; 0 for a flush and a probe.
         var count: Int
         var due: Instant?
-        /// Asks whether events may leave. It is nil for a flush.
+        /// Asks whether events may leave. It is nil for anything but a delivery.
         var asking: Asking?
         /// True if a question about this delivery was answered with no.
         var isRefused = false
+        /// Ends a delivery and a flush, and everything that the process leaves unanswered.
         var done: @Sendable (BatchOutcome) -> Void
-        /// How an erasure ends with a state. It is nil for a delivery and a flush.
-        var erased: (@Sendable (ErasureAnswer) -> Void)?
+        var expected = Expected.outcome
+    }
+
+    /// What the process answers.
+    enum Expected: Sendable {
+        case outcome
+        case erasure(@Sendable (ErasureAnswer) -> Void)
+        case preview(@Sendable (WirePreview?) -> Void)
+        case finding(@Sendable (ProbeFinding?) -> Void)
     }
 
     enum Start { case none, starting, ready }
@@ -149,7 +157,7 @@ public final class IsolatedInstance: Provider, Sendable {
     public func erase(_ request: ErasureRequest, _ done: @escaping @Sendable (ErasureAnswer) -> Void) {
         let unstated: @Sendable (BatchOutcome) -> Void = { done(ErasureAnswer($0)) }
         guard let child = ready(unstated) else { return }
-        let pending = Pending(count: request.subjects.count, due: due(), done: unstated, erased: done)
+        let pending = Pending(count: request.subjects.count, due: due(), done: unstated, expected: .erasure(done))
         guard let token = begin(pending, with: child) else { return }
         try? child.channel.send(.erase, request.encoded(token: token))
     }
@@ -186,7 +194,7 @@ public final class IsolatedInstance: Provider, Sendable {
     private func due() -> Instant? { deadline > .zero ? clock.now() + deadline : nil }
 
     /// Registers a delivery and returns its token. If the process has ended meanwhile, it calls `done` and returns nil.
-    private func begin(_ pending: Pending, with child: Child) -> UInt64? {
+    func begin(_ pending: Pending, with child: Child) -> UInt64? {
         let (token, lastEnd): (UInt64?, String?) = state.withLock { state in
             guard state.child === child else { return (nil, state.lastEnd) }
             state.lastToken += 1
@@ -206,7 +214,7 @@ public final class IsolatedInstance: Provider, Sendable {
 
     /// Returns the process, and starts one if there is none. If none can be started now, it calls `done` and returns nil. It waits for a
     /// process that is starting or ending; neither takes longer than its time limit.
-    private func ready(_ done: @Sendable (BatchOutcome) -> Void) -> Child? {
+    func ready(_ done: @Sendable (BatchOutcome) -> Void) -> Child? {
         let now = clock.now()
         let next: Next = state.waitUntilReady { state in
             if state.isClosing { return .ready(.retry("the provider is closed", after: nil)) }

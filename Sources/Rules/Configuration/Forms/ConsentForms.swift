@@ -17,30 +17,50 @@ enum ConsentForms {
     private static let form = Form<ConsentPlan>.object(
         usual,
         [
-            Member("levels", levels, required: true, "Levels of consent in rising order, each with its purposes.", into: \.levels),
+            Member(
+                "levels", levels, required: true, "Levels of consent in rising order, each with its purposes.",
+                example: #"{"none": [], "standard": ["analytics"]}"#, into: \.levels),
             Member(
                 "subject", subject, "The members that hold the ids of an event's subjects; [\"userId\", \"anonymousId\"] when left out.",
+                example: #"["userId", "anonymousId"]"#,
                 into: \.subject),
             Member(
                 "unknown", UnknownForms.rule,
                 "The policy for unknown subjects: \"deny\", \"hold\" or a level to assume, for all events or by a member; \"deny\" when left out.",
+                example: #"{"assume": "essential"}"#,
                 into: \.unknownRule),
-            Member("hold", HoldForms.bounds, "How many events of unknown subjects may wait for consent, and how long.", into: \.hold),
-            Member("default", fallback, "The demand of routes without 'consent'."),
-            Member("fields", fields, "Members, each with a level: an event with less consent loses them.", into: \.fields),
             Member(
-                "events", events, "Globs on event names, each with a level that such an event demands besides its route's.", into: \.events),
-            Member("gpc", gpc, "The purposes that Global Privacy Control refuses; all of them when left out.", into: \.gpc),
-            Member("ledger", ledger, "Keeps consent on record, with ids hashed under a key of 'keys'.", into: \.ledger),
+                "hold", HoldForms.bounds, "How many events of unknown subjects may wait for consent, and how long.",
+                example: #"{"for": "24h", "events": 100000}"#, into: \.hold),
+            Member(
+                "default", fallback, "The demand of routes without 'consent'; each route needs its own when left out.",
+                example: #""standard""#),
+            Member(
+                "fields", fields, "Members, each with a level: an event with less consent loses them; none when left out.",
+                example: #"{"traits.email": "marketing"}"#, into: \.fields),
+            Member(
+                "events", events,
+                "Globs on event names, each with a level that such an event demands besides its route's; none when left out.",
+                example: #"{"ad_*": "marketing"}"#, into: \.events),
+            Member(
+                "gpc", gpc, "The purposes that Global Privacy Control refuses; all of them when left out.", example: #"["marketing"]"#,
+                into: \.gpc),
+            Member(
+                "ledger", ledger, "Keeps consent on record, with ids hashed under a key of 'keys'; no ledger is kept when left out.",
+                example: #""ledger""#, into: \.ledger),
             Member(
                 "evidence", Forms.key("evidence key"),
-                "The name of the key in 'keys' that encrypts what events of type consent carry as evidence: ipAddress, userAgent and text. None is kept when left out.",
+                "The name of the key in 'keys' that encrypts what events of type consent carry as evidence: ipAddress, userAgent and text; none is kept when left out.",
+                example: #""evidence""#,
                 into: \.evidence),
             Member(
                 "minimum_version", Forms.name,
-                "The version of the text, such as \"2026-01\": consent on record to an older text counts as unknown, and refusals still count.",
+                "The version of the text, such as \"2026-01\": consent on record to an older text counts as unknown, and refusals still count; any version counts when left out.",
+                example: #""2026-01""#,
                 into: \.minimumVersion),
-            Member("map", ConsentMapForms.map, "What consent in the formats of other platforms means here.", into: \.map),
+            Member(
+                "map", ConsentMapForms.map, "What consent in the formats of other platforms means here; they are not read when left out.",
+                example: #"{"tcf": {"analytics": {"purposes": [8]}}}"#, into: \.map),
         ])
 
     /// The default plan: its subjects are the ids that Segment uses.
@@ -131,8 +151,11 @@ enum ConsentForms {
     private static let anyDemand = Form<Demand>.object(
         Demand(),
         [
-            Member("level", level, "The lowest level that passes.", into: \.level),
-            Member("purposes", Forms.set("purposes", of: purpose), "Purposes that must all be granted.", into: \.purposes),
+            Member("level", level, "The lowest level that passes; any when left out.", example: #""standard""#, into: \.level),
+            Member(
+                "purposes", Forms.set("purposes", of: purpose),
+                "Purposes that must all be granted; none besides those of the level when left out.", example: #"["analytics"]"#,
+                into: \.purposes),
         ])
 
     private static let fullDemand = Form<ConsentDemand>(anyDemand.schema.dropLast() + #","minProperties":1}"#) { node, reading in
@@ -155,9 +178,12 @@ enum ConsentForms {
     private static let fullLedger = Form<LedgerPlan>.object(
         LedgerPlan(),
         [
-            Member("key", ledgerKey, required: true, "The name of the key in 'keys' under which ids are hashed.", into: \.key),
             Member(
-                "previous", Forms.set("keys", of: ledgerKey, least: 0), "The names of the keys under which ids were hashed before.",
+                "key", ledgerKey, required: true, "The name of the key in 'keys' under which ids are hashed.", example: #""ledger""#,
+                into: \.key),
+            Member(
+                "previous", Forms.set("keys", of: ledgerKey, least: 0),
+                "The names of the keys under which ids were hashed before; none when left out.", example: #"["ledger-2025"]"#,
                 into: \.previous),
         ])
 

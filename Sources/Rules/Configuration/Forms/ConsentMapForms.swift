@@ -18,10 +18,12 @@ enum ConsentMapForms {
         ConsentSignals.meanings.map(member) + [
             Member(
                 "categories", table("purposes with names", of: Forms.set("names", of: Forms.name)),
-                "Other names of a purpose, as consent platforms use them.", into: \.categories),
+                "Other names of a purpose, as consent platforms use them; none when left out.", example: #"{"marketing": ["C0004"]}"#,
+                into: \.categories),
             Member(
                 "members", ownMembers,
-                "Members of events that grant a purpose by one of the given values and deny it by any other value.", into: \.members),
+                "Members of events that grant a purpose by one of the given values and deny it by any other value; none when left out.",
+                example: #"{"marketing": {"context.device.adTrackingEnabled": true}}"#, into: \.members),
         ]
 
     private static let ownMembers = table("purposes with members", of: RouteForms.match).then { members, node, reading in
@@ -37,7 +39,8 @@ enum ConsentMapForms {
 
     private static func member(_ schema: ConsentMeaningSchema) -> Member<ConsentMapPlan> {
         let key = schema.key
-        return Member(key, table(schema.noun, of: meaning(schema.shape)), schema.about, into: \ConsentMapPlan.[key])
+        let about = "\(schema.about.dropLast()); it is not read when left out."
+        return Member(key, table(schema.noun, of: meaning(schema.shape)), about, into: \ConsentMapPlan.[key])
     }
 
     private static func meaning(_ shape: ConsentMeaningSchema.Shape) -> Form<ConsentMeaning> {
@@ -74,14 +77,14 @@ enum ConsentMapForms {
                 return nil
             }
             return text.value
-        }
+        }.showing(JSONText.quoted(words[0]))
     }
 
     private static func table<Meaning>(_ noun: String, of meaning: Form<Meaning>) -> Form<[ConsentMapPlan.Entry<Meaning>]> {
         Forms.table(noun, by: purposeKey, of: meaning).then { table, _, _ in table.map { ConsentMapPlan.Entry($0.key, $0.value) } }
     }
 
-    private static let purposeKey = KeyForm<String>(schema: SchemaParts.key) { key, node, reading in
+    private static let purposeKey = KeyForm<String>(schema: SchemaParts.key, example: "analytics") { key, node, reading in
         guard let consent = reading.consent else { return nil }
         if consent.levels.isEmpty || consent.purposes.contains(key.name) { return key.name }
         let hint =

@@ -41,9 +41,13 @@ enum DeliveryForm {
     static let form = Form<Draft>.object(
         Draft(),
         [
-            Member("batch", batch, "When a batch is sent: at the limit that is reached first.", into: \.batch),
-            Member("queue", queue, "The events that wait for the provider, and what happens when the queue is full.", into: \.queue),
-            Member("retry", retry, "How a batch that was not accepted is sent again.", into: \.retry),
+            Member(
+                "batch", batch, "When a batch is sent: at the limit that is reached first.", example: #"{"events": 500, "wait": "1s"}"#,
+                into: \.batch),
+            Member(
+                "queue", queue, "The events that wait for the provider, and what happens when the queue is full.",
+                example: #"{"disk": "1GB"}"#, into: \.queue),
+            Member("retry", retry, "How a batch that was not accepted is sent again.", example: #"{"for": "1h"}"#, into: \.retry),
             Member(
                 "dead_letters", Forms.choice(DeliveryPlan.DeadLetters.self),
                 "When dead letters cannot be kept: they are lost, or the lane waits until they are kept.", into: \.deadLetters),
@@ -54,8 +58,11 @@ enum DeliveryForm {
             Member("abandon", Forms.integer(1...1000), "How many calls past the deadline stop the lane.", into: \.abandon),
             Member(
                 "retention", retention,
-                "How old events may get while they wait or are dead letters, such as \"30d\"; no limit when left out.", into: \.retention),
-            Member("immediate", RouteForms.someGlobs, "Events whose name matches do not wait for their batch to fill.", into: \.immediate),
+                "How old events may get while they wait or are dead letters, such as \"30d\"; no limit when left out.", example: #""30d""#,
+                into: \.retention),
+            Member(
+                "immediate", RouteForms.someGlobs, "Events whose name matches do not wait for their batch to fill; none when left out.",
+                example: #"["error_*"]"#, into: \.immediate),
             Member(
                 "ordered", Forms.boolean, "Whether batches are sent one at a time, and later ones wait until a retry has ended.",
                 into: \.ordered),
@@ -76,7 +83,9 @@ enum DeliveryForm {
         [
             Member("memory", Forms.size(1...(1 << 40)), "The most bytes that wait in memory.", into: \.memory),
             Member(
-                "disk", Forms.size(1...(1 << 50)), "The most bytes that wait on disk; with it the queue survives the process.", into: \.disk
+                "disk", Forms.size(1...(1 << 50)),
+                "The most bytes that wait on disk; with it the queue survives the process; nothing is kept on disk when left out.",
+                example: #""1GB""#, into: \.disk
             ),
             Member(
                 "durability", Forms.choice(DeliveryPlan.Queue.Durability.self),

@@ -20,9 +20,11 @@ enum EmitForms {
         [
             Member(
                 "where", ExpressionForms.condition, required: true, "The condition in CEL under which an event makes another.",
+                example: #""properties.ms > 1000""#,
                 into: \.condition),
             Member(
                 "event", event, required: true, "The members of the emitted event, in place of the original's: constants or {\"cel\": …}.",
+                example: #"{"event": "slow_request", "properties": {"ms": {"cel": "properties.ms"}}}"#,
                 into: \.members),
         ]
     ).then { draft, _, _ in draft.condition.map { EmitPlan(condition: $0, members: draft.members) } }

@@ -13,7 +13,8 @@ enum FileSourceForms {
         [
             Member("plugin", Forms.choice(File.self), required: true, "Files of lines that other processes write."),
             Member(
-                "paths", Forms.set("paths", of: path), required: true, "Which files, as patterns: var/*.ndjson.", into: \.paths),
+                "paths", Forms.set("paths", of: path), required: true, "Which files, as patterns: var/*.ndjson.",
+                example: #"["var/*.ndjson"]"#, into: \.paths),
             Member("drain", Forms.boolean, "Whether a file is removed after all of it was taken in safely.", into: \.drains),
             Member(
                 "idle", Forms.time(100...(24 * hour)),
@@ -21,7 +22,7 @@ enum FileSourceForms {
                 into: \.idle),
             Member(
                 "consent", SourceForms.right,
-                "\"write\" lets its events grant consent, tie ids and erase; they can only refuse when left out.",
+                "\"write\" lets its events grant consent, tie ids and erase; they can only refuse when left out.", example: #""write""#,
                 into: \.consent),
             Member(
                 "poll", Forms.time(100...hour), "How often to look for changes that the system does not report; 30s when left out.",

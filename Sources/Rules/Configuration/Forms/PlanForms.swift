@@ -15,9 +15,9 @@ extension Forms {
             return nil
         }
         return Glob(text.value)
-    }
+    }.showing(#""item_*""#)
 
-    static let globKey = KeyForm<Glob>(schema: SchemaParts.globKey) { key, node, reading in
+    static let globKey = KeyForm<Glob>(schema: SchemaParts.globKey, example: "item_*") { key, node, reading in
         guard let must = Glob.fault(key.name) else { return Glob(key.name) }
         reading.fault(node, at: key.range.lowerBound, "the key \(Words.quoted(key.name)) must be \(must)")
         return nil

@@ -40,7 +40,8 @@ enum ProviderForms {
             Member("memory", Forms.size(64_000_000...1_000_000_000_000), "The most address space of the module's process.", into: \.memory),
             Member(
                 "environment", variables,
-                "Variables for the module's process, in addition to PATH, HOME, LANG, TZ, TMPDIR and LD_LIBRARY_PATH.",
+                "Variables for the process of the module, in addition to PATH, HOME, LANG, TZ, TMPDIR and LD_LIBRARY_PATH; none when left out.",
+                example: #"{"MODE": "fast"}"#,
                 into: \.environment),
         ])
 
@@ -89,6 +90,7 @@ enum ProviderForms {
         let check = SettingsCheck(reading: reading, constants: constants)
         guard let json = check.object(own, module.settings, alsoKnown: ownKeys) else { return nil }
         var plan = ProviderPlan(name: "", plugin: module.name, settings: Secret(Array(json.utf8)))
+        plan.shownSettings = SettingsText.rows(of: own, module.settings)
         plan.delivery = delivery
         plan.deduplicates = module.deduplicates
         plan.isolation = isolated

@@ -13,20 +13,36 @@ enum RootForm {
     static let root = Form<Plan>.object(
         Plan(),
         [
-            Member("version", version, "The version of this format: 1."),
-            Member("keys", keys, "Named secrets for hashing and encryption, each at least 16 bytes.", into: \.keys),
+            Member(
+                "$schema", Forms.string, "The file or address of the schema, for editors; the router does not read it; none when left out.",
+                example: #""./routes.schema.json""#),
+            Member("version", version, "The version of this format; 1 when left out.", example: #"1"#),
+            Member(
+                "keys", keys, "Named secrets for hashing and encryption, each at least 16 bytes; none when left out.",
+                example: #"{"ids": "${env:IDS_KEY}"}"#, into: \.keys),
             Member("limits", limits, "Limits on input and on the use of disk.", into: \.limits),
             Member("message_id", messageID, "How the messageId of events is added and used.", into: \.messageID),
             Member("state", state, "How events are kept in the state folder.", into: \.state),
             Member("shutdown", shutdown, "What happens when the router is told to stop.", into: \.shutdown),
-            Member("admin", admin, "An address for health, metrics and status, in addition to the control socket.", into: \.admin),
-            Member("sources", SourceForms.sources, "Where events come from; standard input when left out.", into: \.namedSources),
             Member(
-                "consent", ConsentForms.section, "The consent that routes demand of subjects. Without it no consent is checked.",
+                "admin", admin, "An address for health, metrics and status, in addition to the control socket; none when left out.",
+                example: #"{"listen": "127.0.0.1:9464"}"#, into: \.admin),
+            Member(
+                "sources", SourceForms.sources, "Where events come from; standard input when left out.",
+                example: #"{"app": {"plugin": "http", "listen": "127.0.0.1:8088"}}"#, into: \.namedSources),
+            Member(
+                "consent", ConsentForms.section, "The consent that routes demand of subjects; no consent is checked when left out.",
+                example: #"{"levels": {"none": [], "standard": ["analytics"]}, "default": "standard"}"#,
                 into: \.consent),
-            Member("providers", ProviderForms.providers, required: true, "Where events go, by name.", into: \.providers),
-            Member("emit", EmitForms.emits, "Rules that make a second event from one.", into: \.emits),
-            Member("routes", RouteForms.routes, required: true, "What each provider gets. Every route sees every event.", into: \.routes),
+            Member(
+                "providers", ProviderForms.providers, required: true, "Where events go, by name.",
+                example: #"{"archive": {"plugin": "file", "path": "events.ndjson"}}"#, into: \.providers),
+            Member(
+                "emit", EmitForms.emits, "Rules that make a second event from one; none when left out.",
+                example: #"[{"where": "properties.ms > 1000", "event": {"event": "slow_request"}}]"#, into: \.emits),
+            Member(
+                "routes", RouteForms.routes, required: true, "What each provider gets. Every route sees every event.",
+                example: #"[{"name": "all", "to": ["archive"]}]"#, into: \.routes),
         ]
     ).then { plan, node, reading in
         EmitForms.check(plan, node: node, reading: reading)
@@ -90,7 +106,8 @@ enum RootForm {
         [
             Member(
                 "encrypt", Forms.key("encryption key"),
-                "The name of the key in 'keys' under which events are encrypted; events are not encrypted when left out.", into: \.encrypt)
+                "The name of the key in 'keys' under which events are encrypted; events are not encrypted when left out.",
+                example: #""disk""#, into: \.encrypt)
         ])
 
     private static let shutdown = Form<ShutdownPlan>.object(
@@ -106,7 +123,8 @@ enum RootForm {
         AdminPlan(),
         [
             Member(
-                "listen", SourceForms.listen, "The address that it listens at, HOST:PORT; 127.0.0.1:9464 when left out.", into: \.listen),
+                "listen", SourceForms.listen, "The address that it listens at, HOST:PORT; 127.0.0.1:9464 when left out.",
+                example: #""127.0.0.1:9464""#, into: \.listen),
             Member("open", Forms.boolean, "Whether the address may be one that other machines can reach.", into: \.isOpen),
         ]
     ).then { plan, node, reading in
@@ -127,7 +145,9 @@ enum RootForm {
             Member(
                 "add", Forms.boolean, "Whether events without a messageId get one; true if a provider can use it when left out.",
                 into: \.add),
-            Member("deduplicate", deduplication, "Drops and counts an event whose messageId came before.", into: \.deduplicate),
+            Member(
+                "deduplicate", deduplication, "Drops and counts an event whose messageId came before; every event passes when left out.",
+                example: #"{"for": "10m"}"#, into: \.deduplicate),
         ])
 
     private static let deduplication = Form<MessageIDPlan.Deduplication>.object(

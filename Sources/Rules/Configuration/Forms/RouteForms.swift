@@ -57,23 +57,40 @@ enum RouteForms {
             Member(
                 "name", Forms.name,
                 "The name of the route in accounts, messages and metrics, such as \"product\"; routes[0] and so on when left out.",
+                example: #""product""#,
                 into: \.name),
             Member("events", globs, "Globs on the event's name; every event when left out.", into: \.route.events),
-            Member("match", match, "Members and the values that they must equal; a list means any of them.", into: \.route.match),
-            Member("not", not, "Excludes events by globs on their name, or by members and values.", into: \.route.not),
-            Member("where", ExpressionForms.condition, "An expression in CEL that must be true for the event.", into: \.route.condition),
+            Member(
+                "match", match, "Members and the values that they must equal, where a list means any of them; all events when left out.",
+                example: #"{"type": "track"}"#, into: \.route.match),
+            Member(
+                "not", not,
+                "Excludes events by globs on their name, by members and values, or by an expression; none is excluded when left out.",
+                example: #"{"match": {"properties.test": true}}"#, into: \.route.not),
+            Member(
+                "where", ExpressionForms.condition, "An expression in CEL that must be true for the event; all events pass when left out.",
+                example: #""properties.price > 10""#, into: \.route.condition),
             Member("else", Forms.boolean, "Whether it takes only events that no earlier route took.", into: \.route.takesRest),
             Member(
                 "consent", consent, "The level, or the level and purposes, that the route demands; consent.default when left out.",
+                example: #""standard""#,
                 into: \.route.consent),
-            Member("sample", SampleForms.sample, "Which share of the events passes, and how many.", into: \.route.sample),
-            Member("session", SessionForm.session, "Writes the id of the subject's session into the event.", into: \.route.session),
+            Member(
+                "sample", SampleForms.sample, "Which share of the events passes, and how many; all when left out.",
+                example: #"{"rate": 0.25, "by": "userId"}"#, into: \.route.sample),
+            Member(
+                "session", SessionForm.session, "Writes the id of the subject's session into the event; none is written when left out.",
+                example: #"{"by": "anonymousId"}"#, into: \.route.session),
             Member(
                 "retention", DeliveryForm.retention,
                 "How old its events may get while they wait or are dead letters, such as \"30d\"; no limit when left out.",
+                example: #""30d""#,
                 into: \.route.retention),
-            Member("transform", Transforms.steps, "Changes to the route's copy of the event, in this order.", into: \.route.transforms),
-            Member("to", destinations, required: true, "The providers that get the event.", into: \.route.providers),
+            Member(
+                "transform", Transforms.steps, "Changes to the route's copy of the event, in this order; none when left out.",
+                example: #"[{"drop": ["context.ip"]}]"#, into: \.route.transforms),
+            Member(
+                "to", destinations, required: true, "The providers that get the event.", example: #"["archive"]"#, into: \.route.providers),
         ]
     ).then { draft, node, reading -> Draft? in
         var draft = draft
@@ -106,11 +123,18 @@ enum RouteForms {
     private static let exclusion = Form<ExclusionPlan>.object(
         ExclusionPlan(),
         [
-            Member("events", globs, "Globs on the event's name; one match excludes the event.", into: \.events),
-            Member("match", match, "Members and values; one member that equals one of its values excludes the event.", into: \.match),
+            Member(
+                "events", globs, "Globs on the event's name, of which one match excludes the event; none when left out.",
+                example: #"["debug_*"]"#, into: \.events),
+            Member(
+                "match", match, "Members and values, of which one that is equal excludes the event; none when left out.",
+                example: #"{"properties.test": true}"#, into: \.match),
+            Member(
+                "where", ExpressionForms.condition, "An expression in CEL that is true for the event; none when left out.",
+                example: #""has(properties.test)""#, into: \.condition),
         ]
     ).then { exclusion, node, reading -> ExclusionPlan? in
-        if node.entries?.isEmpty ?? false { reading.fault(node, "must not be empty, expected events, match, or both") }
+        if node.entries?.isEmpty ?? false { reading.fault(node, "must not be empty, expected events, match or where") }
         return exclusion
     }
 

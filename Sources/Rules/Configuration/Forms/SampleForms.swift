@@ -10,23 +10,35 @@ enum SampleForms {
     static let sample = Form<Draft>.object(
         Draft(),
         [
-            Member("rate", rate, "The share of events that passes, from 0 (none) to 1 (all).", into: \.rate),
-            Member("rates", rates, "Other rates, by globs on the event's name; the first match decides.", into: \.sample.rates),
             Member(
-                "target", Forms.rate, "How many events should pass per unit of time; the rate follows the traffic.", into: \.sample.target),
+                "rate", rate, "The share of events that passes, from 0 (none) to 1 (all); 1 when left out.", example: #"0.25"#, into: \.rate
+            ),
+            Member(
+                "rates", rates, "Other rates, by globs on the event's name, of which the first match decides; none when left out.",
+                example: #"{"heartbeat": 0.01}"#, into: \.sample.rates),
+            Member(
+                "target", Forms.rate,
+                "How many events should pass per unit of time, and the rate follows the traffic; no target when left out.",
+                example: #""1000/h""#, into: \.sample.target),
             Member(
                 "by", Forms.path,
                 "The member whose value decides, such as \"userId\", so that all events of a user pass or none; messageId when left out.",
+                example: #""userId""#,
                 into: \.sample.by),
             Member(
                 "salt", salt,
-                "Samples with different salts draw independently, such as two experiments; without one, all samples draw the same users.",
-                into: \.sample.salt),
-            Member("keep", keep, "Events that always pass: globs on their names, or an expression.", into: \.kept),
+                "Samples with different salts draw independently, such as two experiments; all samples draw the same users when left out.",
+                example: #""checkout-2026""#, into: \.sample.salt),
             Member(
-                "limit", limit, "The most events that pass per unit of time, of all users together or by a member.", into: \.sample.limit),
+                "keep", keep, "Events that always pass, by globs on their names or an expression; none when left out.",
+                example: #"["order_*"]"#, into: \.kept),
             Member(
-                "annotate", annotate, "Writes the rate into the event: true for the member sampleRate, or a path such as \"context.rate\".",
+                "limit", limit, "The most events that pass per unit of time, of all users together or by a member; no limit when left out.",
+                example: #""100/s""#, into: \.sample.limit),
+            Member(
+                "annotate", annotate,
+                "Writes the rate into the event: true for the member sampleRate, or a path such as \"context.rate\"; it is not written when left out.",
+                example: #""context.rate""#,
                 into: \.annotation),
         ]
     ).with(oneWay).then { draft, node, reading -> SamplePlan? in
@@ -99,7 +111,7 @@ enum SampleForms {
                 "How many events pass at once after a pause; those of one second when left out.", into: \.burst),
             Member(
                 "by", Forms.path, "The member each of whose values has a limit of its own; one limit for all events when left out.",
-                into: \.by),
+                example: #""userId""#, into: \.by),
         ]
     ).then { draft, _, _ in draft.rate.map { LimitPlan($0, burst: draft.burst, by: draft.by) } }
 
@@ -123,8 +135,10 @@ enum SampleForms {
     private static let keptEvents = Form<Kept>.object(
         Kept(),
         [
-            Member("events", RouteForms.globs, "Globs on the event's name.", into: \.events),
-            Member("where", ExpressionForms.condition, "An expression in CEL that is true for the event.", into: \.condition),
+            Member("events", RouteForms.globs, "Globs on the event's name; none when left out.", example: #"["order_*"]"#, into: \.events),
+            Member(
+                "where", ExpressionForms.condition, "An expression in CEL that is true for the event; none when left out.",
+                example: #""has(properties.test)""#, into: \.condition),
         ]
     ).then { kept, node, reading -> Kept? in
         if node.entries?.isEmpty ?? false { reading.fault(node, "must not be empty, expected events, where, or both") }

@@ -8,7 +8,7 @@ enum SessionForm {
     static let session = Form<Draft>.object(
         Draft(),
         [
-            Member("by", Forms.path, required: true, "The member whose value is the subject.", into: \.by),
+            Member("by", Forms.path, required: true, "The member whose value is the subject.", example: #""anonymousId""#, into: \.by),
             Member(
                 "idle", Forms.time(1000 ... .max), "A new session begins after this time without an event of the subject.", into: \.idle),
             Member("as", Forms.path, "Where the id is written.", into: \.place),

@@ -19,9 +19,18 @@ enum ShapeForms {
             ShapePlan(),
             [
                 Member("events", RouteForms.globs, "Globs on the event's name; every event when left out.", into: \.events),
-                Member("match", RouteForms.match, "Members and the values that they must equal; a list means any of them.", into: \.match),
-                Member("not", RouteForms.not, "What excludes an event: globs on its name, members and values.", into: \.not),
-                Member("where", ExpressionForms.condition, "An expression in CEL that must be true for the event.", into: \.condition),
+                Member(
+                    "match", RouteForms.match,
+                    "Members and the values that they must equal, where a list means any of them; all events when left out.",
+                    example: #"{"type": "track"}"#, into: \.match),
+                Member(
+                    "not", RouteForms.not,
+                    "Excludes events by globs on their name, by members and values, or by an expression; none is excluded when left out.",
+                    example: #"{"match": {"properties.test": true}}"#, into: \.not),
+                Member(
+                    "where", ExpressionForms.condition,
+                    "An expression in CEL that must be true for the event; all events pass when left out.",
+                    example: #""properties.price > 10""#, into: \.condition),
             ]
         ).then { filter, node, reading -> ShapePlan? in
             if node.entries?.isEmpty ?? false {

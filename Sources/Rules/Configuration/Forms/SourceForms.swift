@@ -69,6 +69,7 @@ enum SourceForms {
             Member("plugin", Forms.choice(Standard.self), required: true, "Standard input."),
             Member(
                 "consent", right, "\"write\" lets its events grant consent, tie ids and erase; they can only refuse when left out.",
+                example: #""write""#,
                 into: \.consent),
         ])
 
@@ -84,31 +85,42 @@ enum SourceForms {
             Member(
                 "listen", listen,
                 "The address that it listens at: HOST:PORT, unix:/PATH, systemd or systemd:NAME; 127.0.0.1:8088 when left out.",
+                example: #""127.0.0.1:8088""#,
                 into: \.listen),
-            Member("mode", mode, "The permissions of a Unix socket; 0600 when left out.", into: \.mode),
+            Member("mode", mode, "The permissions of a Unix socket; 0600 when left out.", example: #""0660""#, into: \.mode),
             Member(
                 "owner", Forms.name,
                 "The owner of a Unix socket: USER, USER:GROUP or :GROUP, such as \"www-data:www-data\"; the router's user when left out.",
+                example: #""www-data:www-data""#,
                 into: \.owner),
-            Member("tls", tls, "Files in PEM; with them the listener uses TLS 1.2 or later.", into: \.tls),
+            Member(
+                "tls", tls, "Files in PEM, with which the listener uses TLS 1.2 or later; no TLS when left out.",
+                example: #"{"certificate": "/etc/switchyard/tls.pem", "key": "/etc/switchyard/tls.key"}"#, into: \.tls),
             Member(
                 "keys", keys, "Keys by name: each client must send one of them; anyone who can connect may send when left out.",
+                example: #"{"web": {"secret": "${env:WEB_KEY}"}}"#,
                 into: \.keys),
             Member("open", Forms.boolean, "Whether anyone on the network may send without a key.", into: \.isOpen),
             Member(
                 "origins", Forms.set("origins", of: origin),
                 "The origins whose web pages may send, such as \"https://app.example\"; * means every page; none when left out.",
+                example: #"["https://app.example"]"#,
                 into: \.origins),
-            Member("dialects", Forms.set("dialects", of: dialect), "The dialects that it accepts; all when left out.", into: \.dialects),
+            Member(
+                "dialects", Forms.set("dialects", of: dialect), "The dialects that it accepts; all when left out.",
+                example: #"["segment"]"#, into: \.dialects),
             Member(
                 "consent", right,
                 "\"write\" lets its events grant consent, tie ids and erase, whatever key they come with; they can only refuse when left out.",
+                example: #""write""#,
                 into: \.consent),
             Member("ip", Forms.boolean, "Whether events get the client's address as context.ip.", into: \.addsIP),
             Member(
                 "received_at", Forms.boolean, "Whether native events without receivedAt get it, as events of other dialects do.",
                 into: \.addsReceivedAt),
-            Member("limits", limits, "Limits on what a client may send, and on how long it may take.", into: \.limits),
+            Member(
+                "limits", limits, "Limits on what a client may send, and on how long it may take.", example: #"{"body": "5MB"}"#,
+                into: \.limits),
         ]
     ).then { plan, node, reading in
         if let listen = node["listen"], !plan.listen.isLocal, plan.keys.isEmpty, node["keys"] == nil, !plan.isOpen, plan.tls?.clients == nil
@@ -134,7 +146,7 @@ enum SourceForms {
             return nil
         }
         return address
-    }
+    }.writing { JSONText.quoted($0.description) }
 
     private static let mode = Form<UInt32>(SchemaParts.orPlaceholder(SchemaParts.pattern("^0[0-7]{3}$"))) { node, reading in
         guard let text = Forms.string.read(node, reading) else { return nil }
@@ -144,7 +156,7 @@ enum SourceForms {
             return nil
         }
         return mode
-    }
+    }.writing { mode in "\"0\(String(mode, radix: 8))\"" }
 
     private static let file = Form<String>(SchemaParts.text) { node, reading in
         guard let text = Forms.string.read(node, reading) else { return nil }
@@ -160,14 +172,20 @@ enum SourceForms {
         [
             Member(
                 "certificate", file, required: true, "The certificate, with the intermediate certificates up to its authority.",
+                example: #""/etc/switchyard/tls.pem""#,
                 into: \.certificate),
-            Member("key", file, required: true, "The private key of the certificate, which no other user may read.", into: \.key),
-            Member("clients", file, "The authorities that must have signed the certificates of clients.", into: \.clients),
+            Member(
+                "key", file, required: true, "The private key of the certificate, which no other user may read.",
+                example: #""/etc/switchyard/tls.key""#, into: \.key),
+            Member(
+                "clients", file,
+                "The authorities that must have signed the certificates of clients; clients need no certificate when left out.",
+                example: #""/etc/switchyard/clients.pem""#, into: \.clients),
         ]
     ).then { tls, _, _ -> HTTPSourcePlan.TLS? in tls }
 
     private static let origin = Form<String>(
-        SchemaParts.orPlaceholder(SchemaParts.anyOf([#"{"const":"*"}"#, SchemaParts.pattern(#"^https?://[^/\\s?#]+$"#)]))
+        SchemaParts.orPlaceholder(SchemaParts.anyOf([#"{"const":"*"}"#, SchemaParts.pattern(#"^https?://[^/\\?#\s]+$"#)]))
     ) { node, reading in
         guard let text = Forms.string.read(node, reading) else { return nil }
         guard text.value == "*" || isOrigin(text.value) else {
@@ -203,9 +221,15 @@ enum SourceForms {
     private static let key = Form<KeyDraft>.object(
         KeyDraft(),
         [
-            Member("secret", secrets, required: true, "The key, or two while a new one replaces an old one.", into: \.secrets),
-            Member("dialects", Forms.set("dialects", of: dialect), "The dialects it may send; all when left out.", into: \.dialects),
-            Member("routes", Forms.set("routes", of: Forms.name), "The routes its events may take; all when left out.", into: \.routes),
+            Member(
+                "secret", secrets, required: true, "The key, or two while a new one replaces an old one.", example: #""${env:WEB_KEY}""#,
+                into: \.secrets),
+            Member(
+                "dialects", Forms.set("dialects", of: dialect), "The dialects it may send; all when left out.", example: #"["segment"]"#,
+                into: \.dialects),
+            Member(
+                "routes", Forms.set("routes", of: Forms.name), "The routes its events may take; all when left out.",
+                example: #"["product"]"#, into: \.routes),
             Member("consent", right, "What its events may do to the ledger; the same as the source's when left out.", into: \.consent),
         ])
 
@@ -327,5 +351,5 @@ enum SourceForms {
             reading.fault(place, "the memory of all bodies must be at least 5 times the largest body, is less")
         }
         return limits
-    }
+    }.writing { _ in "{}" }
 }

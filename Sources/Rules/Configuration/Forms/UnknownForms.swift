@@ -30,7 +30,8 @@ enum UnknownForms {
     private struct Assumption: Sendable { var level = 0 }
 
     private static let assumption = Form<Assumption>.object(
-        Assumption(), [Member("assume", ConsentForms.level, required: true, "The level to assume.", into: \.level)])
+        Assumption(), [Member("assume", ConsentForms.level, required: true, "The level to assume.", example: #""standard""#, into: \.level)]
+    )
 
     private static let policy = Form<ConsentPlan.Unknown>(SchemaParts.anyOf([SchemaParts.choice(["deny", "hold"]), assumption.schema])) {
         node, reading in
@@ -55,9 +56,13 @@ enum UnknownForms {
     private static let byMember = Form<ByMember>.object(
         ByMember(),
         [
-            Member("by", Forms.path, required: true, "The member of the event whose value decides.", into: \.path),
-            Member("is", policies, required: true, "The policy for each value of the member.", into: \.cases),
-            Member("else", policy, required: true, "The policy for events with another value or without one.", into: \.otherwise),
+            Member(
+                "by", Forms.path, required: true, "The member of the event whose value decides.", example: #""context.region""#,
+                into: \.path),
+            Member("is", policies, required: true, "The policy for each value of the member.", example: #"{"eu": "hold"}"#, into: \.cases),
+            Member(
+                "else", policy, required: true, "The policy for events with another value or without one.", example: #""deny""#,
+                into: \.otherwise),
         ])
 
     private static let memberOrPolicy = Form<Rule>(SchemaParts.anyOf([policy.schema, byMember.schema])) { node, reading in
@@ -93,8 +98,12 @@ enum UnknownForms {
         [
             Member(
                 "for", Forms.string.then { text, _, _ in text.value }, required: true,
-                "The value that decides for all events, from outside the file, such as ${env:APP_ENV}.", into: \.place),
-            Member("is", rules, required: true, "The policy for each value of 'for'.", into: \.cases),
-            Member("else", memberOrPolicy, required: true, "The policy for any other value of 'for'.", into: \.otherwise),
+                "The value that decides for all events, from outside the file, such as ${env:APP_ENV}.", example: #""${env:APP_ENV}""#,
+                into: \.place),
+            Member(
+                "is", rules, required: true, "The policy for each value of 'for'.", example: #"{"staging": {"assume": "all"}}"#,
+                into: \.cases),
+            Member(
+                "else", memberOrPolicy, required: true, "The policy for any other value of 'for'.", example: #""deny""#, into: \.otherwise),
         ])
 }

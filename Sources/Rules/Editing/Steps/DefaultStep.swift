@@ -22,7 +22,7 @@ public struct DefaultStep: Step {
     public var readPaths: [Path] { members.flatMap(\.value.readPaths) }
 
     public func summary(_ shown: (String) -> String) -> String {
-        "default " + members.map { shown($0.path.description) + $0.value.summary(shown) }.joined(separator: ", ")
+        "default " + members.map { "\(shown($0.path.description)) to \($0.value.described(shown))" }.joined(separator: ", ")
     }
 
     public func effects(_ shown: (String) -> String) -> [MemberEffect] {

@@ -25,8 +25,12 @@ public struct GeoStep: Step {
     private static let object = Form<GeoStep>.object(
         GeoStep([]),
         [
-            Member("fields", Forms.paths, required: true, "The objects that say where somebody is.", into: \.paths),
-            Member("keep", Forms.set("names", of: Forms.memberName), "The members that stay; country when left out.", into: \.keep),
+            Member(
+                "fields", Forms.paths, required: true, "The objects that say where somebody is.", example: #"["context.location"]"#,
+                into: \.paths),
+            Member(
+                "keep", Forms.set("names", of: Forms.memberName), "The members that stay; country when left out.",
+                example: #"["country", "region"]"#, into: \.keep),
         ])
 
     public func summary(_ shown: (String) -> String) -> String {

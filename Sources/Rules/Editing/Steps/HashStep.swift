@@ -36,12 +36,12 @@ public struct HashStep: Step {
         form: Form<HashStep>.object(
             HashStep([], key: 0),
             [
-                Member("fields", Forms.paths, required: true, "The members to hash.", into: \.paths),
+                Member("fields", Forms.paths, required: true, "The members to hash.", example: #"["userId"]"#, into: \.paths),
                 Member("key", Forms.key("hashing key"), required: true, "The name of a key of 'keys'.", into: \.key),
                 Member(
                     "name", Forms.boolean, "Whether the key's name is written before the digits, so that the key can be replaced.",
                     into: \.isNamed),
-                Member("length", Forms.integer(8...64), "How many hex digits are kept; 64 when left out.", into: \.digits),
+                Member("length", Forms.integer(8...64), "How many hex digits are kept; 64 when left out.", example: #"16"#, into: \.digits),
             ]
         ).then { step, _, reading in
             var step = step
@@ -56,8 +56,8 @@ public struct HashStep: Step {
     private var isPlain: Bool { !isNamed && digits == nil }
 
     public func summary(_ shown: (String) -> String) -> String {
-        if isPlain { return "hash \(list(paths, shown)) with key \(shown(keyName))" }
-        return "hash \(list(paths, shown)) to \(digits ?? 64) digits\(isNamed ? ", prefixed with \(shown(keyName)):" : "")"
+        let length = isPlain ? "" : " to \(digits ?? 64) digits"
+        return "hash \(list(paths, shown)) with key \(shown(keyName))\(length)" + (isNamed ? ", prefixed with \(shown(keyName)):" : "")
     }
 
     public func effects(_ shown: (String) -> String) -> [MemberEffect] {

@@ -30,7 +30,7 @@ public struct IPStep: Step {
     private static let object = Form<IPStep>.object(
         IPStep([]),
         [
-            Member("fields", Forms.paths, required: true, "The members that hold addresses.", into: \.paths),
+            Member("fields", Forms.paths, required: true, "The members that hold addresses.", example: #"["context.ip"]"#, into: \.paths),
             Member("v4", Forms.integer(0...32), "How many leading bits of an IPv4 address are kept; 24 when left out.", into: \.v4),
             Member("v6", Forms.integer(0...128), "How many leading bits of an IPv6 address are kept; 48 when left out.", into: \.v6),
         ])

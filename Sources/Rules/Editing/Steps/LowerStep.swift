@@ -24,7 +24,9 @@ public struct LowerStep: Step {
     private static let object = Form<LowerStep>.object(
         LowerStep([]),
         [
-            Member("fields", Forms.paths, required: true, "The members that are written in lower case.", into: \.paths),
+            Member(
+                "fields", Forms.paths, required: true, "The members that are written in lower case.", example: #"["traits.email"]"#,
+                into: \.paths),
             Member("other", OtherValues.form, OtherValues.about, into: \.other),
         ])
 

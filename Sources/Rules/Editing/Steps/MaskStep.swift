@@ -29,9 +29,12 @@ public struct MaskStep: Step {
             [
                 Member(
                     "pattern", Forms.string.then { text, _, _ in text.value }, required: true, "A regular expression (RE2).",
+                    example: #""[0-9]{4,}""#,
                     into: \.pattern),
-                Member("with", Forms.replacement, required: true, "The text that replaces each match.", into: \.text),
-                Member("in", Forms.textPlaces, "Where to look; by default in every string of the event.", into: \.paths),
+                Member("with", Forms.replacement, required: true, "The text that replaces each match.", example: ##""#""##, into: \.text),
+                Member(
+                    "in", Forms.textPlaces, "Where to look; every string of the event when left out.", example: #"["properties.note"]"#,
+                    into: \.paths),
             ]
         ).then { settings, node, reading in compile(settings, node, reading) })
 
@@ -57,7 +60,10 @@ public struct MaskStep: Step {
         }
     }
 
-    public func summary(_ shown: (String) -> String) -> String { "mask \(paths.isEmpty ? "every string" : list(paths, shown))" }
+    public func summary(_ shown: (String) -> String) -> String {
+        let place = paths.isEmpty ? "every string" : list(paths, shown)
+        return "mask \(place): what matches \(shown(mask.patternText)) becomes \(JSONText.quoted(shown(mask.replacementText)))"
+    }
 
     public func effects(_ shown: (String) -> String) -> [MemberEffect] {
         [MemberEffect(.changed, paths, "every part that matches a pattern is replaced")]

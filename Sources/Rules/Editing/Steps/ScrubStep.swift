@@ -27,14 +27,21 @@ public struct ScrubStep: Step {
         form: Form<Settings>.object(
             Settings(),
             [
-                Member("find", Forms.set("kinds", of: kind), "What to look for; by default all kinds.", into: \.kinds),
+                Member(
+                    "find", Forms.set("kinds", of: kind), "What to look for; all kinds when left out.", example: #"["email", "phone"]"#,
+                    into: \.kinds),
                 Member(
                     "countries", Forms.set("countries", of: country),
-                    "The countries whose national ids are found, by their codes of ISO 3166; by default all that are known.",
+                    "The countries whose national ids are found, by their codes of ISO 3166; all that are known when left out.",
+                    example: #"["DE", "FR"]"#,
                     into: \.countries),
-                Member("in", Forms.textPlaces, "Where to look; by default in the whole event, keys included.", into: \.paths),
-                Member("action", Forms.choice(Scrub.Action.self), "What happens to a find; by default 'replace'.", into: \.action),
-                Member("with", texts, "The text that replaces a find, by kind.", into: \.texts),
+                Member(
+                    "in", Forms.textPlaces, "Where to look; the whole event with its keys when left out.",
+                    example: #"["properties.note"]"#, into: \.paths),
+                Member("action", Forms.choice(Scrub.Action.self), "What happens to a find; replace when left out.", into: \.action),
+                Member(
+                    "with", texts, "The text that replaces a find, by kind; the name of the kind in brackets when left out.",
+                    example: #"{"email": "(mail)"}"#, into: \.texts),
             ]
         ).then { settings, node, reading in
             if settings.action != .replace, let with = node["with"] {
@@ -77,11 +84,25 @@ public struct ScrubStep: Step {
         Scrub.defaultTexts,
         Sensitive.allCases.map { kind in
             Member(
-                kind.name, Forms.replacement, "The text that replaces this kind; by default '[\(kind.name)]'.", into: \.[Int(kind.rawValue)]
+                kind.name, Forms.replacement, "The text that replaces this kind; [\(kind.name)] when left out.",
+                example: JSONText.quoted("(\(kind.name))"), into: \.[Int(kind.rawValue)]
             )
         }, called: "kind")
 
-    public func summary(_ shown: (String) -> String) -> String { "scrub \(paths.isEmpty ? "every string" : list(paths, shown))" }
+    public func summary(_ shown: (String) -> String) -> String {
+        var text = "scrub \(paths.isEmpty ? "every string" : list(paths, shown))"
+        if scrub.kinds != .all { text += " for \(scrub.kinds.list.map(\.name).joined(separator: ", "))" }
+        if scrub.countries != .all { text += ", of \(scrub.countries.list.map(\.code).joined(separator: ", "))" }
+        switch scrub.action {
+        case .replace: break
+        case .drop: text += ", which removes the member"
+        case .reject: text += ", which withholds the event"
+        }
+        for kind in Sensitive.allCases where scrub.texts[Int(kind.rawValue)] != Scrub.defaultTexts[Int(kind.rawValue)] {
+            text += ", \(kind.name) by \(JSONText.quoted(shown(scrub.texts[Int(kind.rawValue)])))"
+        }
+        return text
+    }
 
     public func effects(_ shown: (String) -> String) -> [MemberEffect] {
         let fate =

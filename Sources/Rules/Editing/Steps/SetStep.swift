@@ -37,7 +37,7 @@ public struct SetStep: Step {
     }
 
     public func summary(_ shown: (String) -> String) -> String {
-        "set " + members.map { shown($0.path.description) + $0.value.summary(shown) }.joined(separator: ", ")
+        "set " + members.map { "\(shown($0.path.description)) to \($0.value.described(shown))" }.joined(separator: ", ")
     }
 
     public func effects(_ shown: (String) -> String) -> [MemberEffect] {

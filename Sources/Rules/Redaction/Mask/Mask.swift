@@ -13,6 +13,9 @@ public struct MaskFault: Error, Equatable {
 public struct Mask: Sendable {
     public static let longestText = 256
 
+    /// The pattern and the text that replaces a match, as they were given.
+    public let patternText: String
+    public let replacementText: String
     let pattern: CompiledPattern
     let pieces: [Piece]
 
@@ -25,6 +28,7 @@ public struct Mask: Sendable {
     }
 
     public init(pattern text: String, with replacement: String) throws(MaskFault) {
+        (patternText, replacementText) = (text, replacement)
         if Mask.matchesBytes(text) {
             throw MaskFault(part: .pattern, message: #"must not hold \C, which could cut a character in two"#)
         }
