@@ -48,7 +48,9 @@ import Testing
         #expect(try summary("drop", #"["a","b"]"#) == "drop (secret), b")
         #expect(try summary("set", #"{"a":1,"b":{"cel":"n"}}"#) == "set (secret) to 1, b to n")
         #expect(try summary("hash", #"{"fields":["b"],"key":"ids"}"#) == "hash b with key ids")
-        #expect(try summary("hash", #"{"fields":["b"],"key":"ids","length":8,"name":true}"#) == "hash b with key ids to 8 digits, prefixed with ids:")
+        #expect(
+            try summary("hash", #"{"fields":["b"],"key":"ids","length":8,"name":true}"#)
+                == "hash b with key ids to 8 digits, prefixed with ids:")
         #expect(try summary("rename", #"{"b.c":"d"}"#) == "move b.c to b.d")
     }
 }

@@ -62,6 +62,16 @@ struct InquiryTests {
         #expect(request.isCut && request.body.count == WirePreview.mostBody && request.events == [0])
     }
 
+    @Test("more than is kept is left out, and said")
+    func many() throws {
+        try fixture.build("inquiries.c", as: "inquiries.so")
+        let module = try #require(try fixture.folders.module("inquiries"))
+        let instance = try module.make(settings: Secret(Array(#"{"do":"many"}"#.utf8)), name: "out") { _, _ in }
+        defer { instance.close() }
+        let preview = try #require(instance.preview(OwnBatch([String(repeating: " ", count: WirePreview.mostBody)], arrival: 7)))
+        #expect(preview.isCut && preview.requests.count == 15)
+    }
+
     @Test(
         "the answer of a probe is read, and only the first one counts",
         arguments: [

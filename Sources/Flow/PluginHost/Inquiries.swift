@@ -3,7 +3,7 @@
 
 public import Delivery
 public import Plans
-public import Platform
+internal import Platform
 
 /// A provider that can be asked. Do not ask during a delivery.
 public protocol Inquirable: Provider {

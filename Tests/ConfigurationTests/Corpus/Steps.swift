@@ -31,7 +31,7 @@ extension Broken {
                 #"5:39: routes[0].transform[14].ip must be a list of paths, or an object with 'fields', is 5"#,
                 #"5:48: routes[0].transform[15].ip: lacks 'fields': the members that hold addresses"#,
                 #"5:72: routes[0].transform[16].limit.a must be between 0 and 1000000, is -1"#,
-                #"5:86: routes[0].transform[17].lower must be a list of paths, is "a""#,
+                #"5:86: routes[0].transform[17].lower must be a list of paths, or an object with 'fields', is "a""#,
                 #"6:36: routes[0].transform[18].geo.keep[1]: 'x' is there twice, expected once"#,
                 #"6:88: routes[0].transform[19].hash.length must be between 8 and 64, is 7"#,
                 #"6:111: routes[0].transform[20].set.a.cel must be an expression in CEL, as a string, is 5"#,

@@ -50,7 +50,7 @@ extension PlanWords {
     private func stages(of sample: SamplePlan) -> [Line] {
         var stages: [Line] = []
         func add(_ text: String) { stages.append(Line("sample", label: "sample", text)) }
-        let salt = sample.salt.map { ", with the salt \(shown($0))" } ?? ""
+        let salt = sample.salt.map { " with the salt \(shown($0))" } ?? ""
         let by = "by \(sample.by.map(shown) ?? "messageId")\(salt)"
         if !sample.keep.isEmpty { add("always \(either(sample.keep))") }
         if let condition = sample.keepCondition { add("always when \(shown(condition))") }
@@ -65,8 +65,8 @@ extension PlanWords {
             }
         }
         if let limit = sample.limit {
-            let by = limit.by.map { " for each value of \(shown($0))" } ?? ""
-            add("at most \(limit.rate.configured)\(by), and \(grouped(limit.burst)) at once after a pause")
+            let each = limit.by.map { " for each \(shown($0))" } ?? ""
+            add("at most \(limit.rate.configured)\(each), and \(grouped(limit.burst)) at once after a pause")
         }
         if let path = sample.annotation { add("its rate is written to \(shown(path))") }
         return stages

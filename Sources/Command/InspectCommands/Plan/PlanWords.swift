@@ -99,8 +99,12 @@ struct PlanWords {
         let retention = audit.retention.map { "for \($0.configured)" } ?? "for good"
         var lines = [PlanSheet.Line("heads", "a new head is published every \(audit.heads.every.configured)")]
         if let file = audit.heads.file { lines.append(PlanSheet.Line("heads", "each head is written to \(shown(file))")) }
-        if !audit.heads.command.isEmpty { lines.append(PlanSheet.Line("heads", "each head is given to: \(shown(audit.heads.command.joined(separator: " ")))")) }
-        for witness in audit.heads.witnesses { lines.append(PlanSheet.Line("heads", "each head is signed by the witness \(shown(witness))")) }
+        if !audit.heads.command.isEmpty {
+            lines.append(PlanSheet.Line("heads", "each head is given to: \(shown(audit.heads.command.joined(separator: " ")))"))
+        }
+        for witness in audit.heads.witnesses {
+            lines.append(PlanSheet.Line("heads", "each head is signed by the witness \(shown(witness))"))
+        }
         return PlanSheet.Section(
             key: "audit", title: "Audit trail",
             summary: "signed under the key \(key(audit.key))\(before); \(origin)\(verdicts), \(retention)", lines: lines)

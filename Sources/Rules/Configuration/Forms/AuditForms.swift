@@ -25,10 +25,12 @@ enum AuditForms {
                 example: #""example.com/switchyard""#, into: \.origin),
             Member(
                 "verdicts", Forms.choice(AuditPlan.Verdicts.self),
-                "The events whose verdicts are kept: \"none\", \"denied\" or \"all\"; \"denied\" when left out.", example: #""all""#, into: \.verdicts),
+                "The events whose verdicts are kept: \"none\", \"denied\" or \"all\"; \"denied\" when left out.", example: #""all""#,
+                into: \.verdicts),
             Member(
                 "retention", Forms.time(3_600_000...(100 * year)),
-                "How long entries and verdicts are kept, while their hashes stay; for good when left out.", example: #""730d""#, into: \.retention),
+                "How long entries and verdicts are kept, while their hashes stay; for good when left out.", example: #""730d""#,
+                into: \.retention),
             Member(
                 "heads", heads, "Where each new signed head is brought to; nowhere when left out.",
                 example: #"{"file": "/mnt/elsewhere/head"}"#, into: \.heads),
@@ -44,10 +46,12 @@ enum AuditForms {
                 "command", Forms.list("words", of: place, most: 100),
                 "A command and its arguments, which gets the request add-checkpoint of a witness and prints the signatures; none when left out.",
                 example: #"["ask-witness", "https://witness.example"]"#, into: \.command),
-            Member("every", Forms.time(1000...year), "How often a new head is brought there; 1m when left out.", example: #""5m""#, into: \.every),
+            Member(
+                "every", Forms.time(1000...year), "How often a new head is brought there; 1m when left out.", example: #""5m""#,
+                into: \.every),
             Member(
                 "witnesses", Forms.set("public keys", of: witness, least: 0),
-                "The public keys of witnesses, NAME+ID+KEY: a head counts as published when all of them have signed it; none when left out.",
+                "The public keys of witnesses, NAME+ID+KEY, which all sign a head before it counts as published; none when left out.",
                 example: #"["witness.example+abcdef01+BASE64"]"#, into: \.witnesses),
         ]
     ).then { plan, node, reading in

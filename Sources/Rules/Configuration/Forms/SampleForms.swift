@@ -28,7 +28,7 @@ enum SampleForms {
             Member(
                 "salt", salt,
                 "Samples with different salts draw independently, such as two experiments; all samples draw the same users when left out.",
-                example: #""checkout-test""#, into: \.sample.salt),
+                example: #""checkout-2026""#, into: \.sample.salt),
             Member(
                 "keep", keep, "Events that always pass, by globs on their names or an expression; none when left out.",
                 example: #"["order_*"]"#, into: \.kept),
@@ -111,7 +111,7 @@ enum SampleForms {
                 "How many events pass at once after a pause; those of one second when left out.", into: \.burst),
             Member(
                 "by", Forms.path, "The member each of whose values has a limit of its own; one limit for all events when left out.",
-                into: \.by),
+                example: #""userId""#, into: \.by),
         ]
     ).then { draft, _, _ in draft.rate.map { LimitPlan($0, burst: draft.burst, by: draft.by) } }
 

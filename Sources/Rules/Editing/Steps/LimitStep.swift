@@ -36,7 +36,7 @@ public struct LimitStep: Step {
     private static let lengthWithChoice = Form<Length>.object(
         Length(),
         [
-            Member("most", count, required: true, "How many characters are kept.", into: \.most),
+            Member("most", count, required: true, "How many characters are kept.", example: "100", into: \.most),
             Member("other", OtherValues.form, OtherValues.about, into: \.other),
         ])
 

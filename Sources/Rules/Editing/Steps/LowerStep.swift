@@ -25,7 +25,7 @@ public struct LowerStep: Step {
         LowerStep([]),
         [
             Member(
-                "fields", Forms.paths, required: true, "The members that are written in lower case.", example: #"["context.locale"]"#,
+                "fields", Forms.paths, required: true, "The members that are written in lower case.", example: #"["traits.email"]"#,
                 into: \.paths),
             Member("other", OtherValues.form, OtherValues.about, into: \.other),
         ])
