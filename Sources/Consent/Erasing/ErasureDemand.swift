@@ -1,7 +1,7 @@
 // What a command or an event asks for, and the jobs that follow from it: one for each provider that may hold something of the ids.
 
 internal import Delivery
-public import Plans
+internal import Plans
 internal import Platform
 
 public struct ErasureDemand: Sendable {
