@@ -287,7 +287,7 @@ struct PlanTests {
         #expect(faults.isEmpty)
         #expect(
             root["properties"]?.entries?.map(\.key.name) == [
-                "$schema", "version", "keys", "limits", "message_id", "state", "shutdown", "admin", "sources", "consent", "providers",
+                "$schema", "version", "keys", "limits", "message_id", "state", "audit", "shutdown", "admin", "sources", "consent", "providers",
                 "emit",
                 "routes",
             ])

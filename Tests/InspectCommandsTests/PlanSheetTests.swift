@@ -120,7 +120,8 @@ struct PlanSheetTests {
         let root = try Outline.read(Source(Array(json.utf8)), resolving: nil).root
         #expect(
             root.entries?.map(\.key.name) == [
-                "file", "keys", "sources", "limits", "message_id", "consent", "emit", "routes", "providers", "state", "shutdown", "admin",
+                "file", "keys", "sources", "limits", "message_id", "consent", "emit", "routes", "providers", "state", "audit", "shutdown",
+                "admin",
             ])
         #expect(root["routes"]?["items"]?.items?[1]["stages"]?.items?.first?["key"]?.text?.value == "else")
     }
