@@ -287,7 +287,8 @@ struct PlanTests {
         #expect(faults.isEmpty)
         #expect(
             root["properties"]?.entries?.map(\.key.name) == [
-                "$schema", "version", "keys", "limits", "message_id", "state", "audit", "shutdown", "admin", "sources", "consent", "providers",
+                "$schema", "version", "keys", "limits", "message_id", "state", "audit", "shutdown", "admin", "sources", "consent",
+                "providers",
                 "emit",
                 "routes",
             ])
