@@ -60,6 +60,8 @@ public final class AuditLog: Sendable {
         var noted: Int
         var plan: String?
         var ledger: LedgerPosition?
+        /// True if the attempt began after `close`.
+        var isLast: Bool
     }
 
     /// The thread's own.
@@ -251,7 +253,7 @@ public final class AuditLog: Sendable {
             }
             let group = Group(
                 notes: notes, verdicts: verdicts, waiting: isWhole ? state.waiting : [], noted: isWhole ? state.noted : state.written,
-                plan: state.plan, ledger: state.takenLedger)
+                plan: state.plan, ledger: state.takenLedger, isLast: state.isEnding)
             if isWhole { state.waiting = [] }
             return .ready(group)
         }
@@ -306,7 +308,7 @@ public final class AuditLog: Sendable {
         for body in group.waiting { body() }
     }
 
-    /// Keeps what could not be written for the next attempt.
+    /// Keeps what could not be written for the next attempt. There is none after an attempt that began after `close`.
     private func putBack(_ group: Group, _ fault: StorageFault) {
         let isNews = state.withLock { state in
             state.notes = group.notes + state.notes
@@ -315,7 +317,7 @@ public final class AuditLog: Sendable {
             state.verdictBytes += group.verdicts.reduce(0) { $0 + $1.rows.count }
             state.waiting = group.waiting + state.waiting
             defer { state.fault = fault }
-            if state.isEnding { state.abandon() }
+            if group.isLast { state.abandon() }
             return state.fault == nil
         }
         state.wake()
