@@ -11,7 +11,7 @@ final class Folder: Sendable {
     let path: String
 
     init() {
-        var template = Array((String(cString: getenv("TMPDIR") ?? strdup("/tmp")) + "/audit-XXXXXX").utf8CString)
+        var template = Array(((getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp") + "/audit-XXXXXX").utf8CString)
         path = template.withUnsafeMutableBufferPointer { String(cString: mkdtemp($0.baseAddress!)) }
     }
 

@@ -58,6 +58,14 @@ final class ScriptedProvider: Sendable {
         }
     }
     func endDelivery(_ number: UInt64) { state.withLock { _ = $0.inFlight.remove(number) } }
+    /// Gives up all asks. Each holds the erasures that made it, and these hold this provider.
+    func forget() {
+        let asks = state.withLock { state in
+            defer { state.asks = [] }
+            return state.asks
+        }
+        withExtendedLifetime(asks) {}
+    }
     func become(plugin: String) { state.withLock { $0.plugin = plugin } }
 
     func target(deadline: Duration = .seconds(30)) -> ErasureTarget {
@@ -102,6 +110,8 @@ final class Run {
             target: { name in present.withLock { $0 }.providers.contains { $0.name == name } ? provider.target() : nil },
             clock: time.clock, start: { _, body in body() }, say: { line in said.withLock { $0.append(line) } })
     }
+
+    deinit { provider.forget() }
 
     /// Ends the process, and starts another one with the same folder. What was under way is gone.
     func kill() throws {

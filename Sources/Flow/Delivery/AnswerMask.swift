@@ -1,5 +1,5 @@
-// Removes from the answer of a vendor what it repeats of a batch or of an erasure, before the answer reaches the log. An answer such as "no user u1" would
-// otherwise put the ids of people there. The dead letters keep the whole answer, since they have the events too.
+// Removes from the answer of a vendor what it repeats of a batch or of an erasure, before the answer reaches the log. An answer such as "no
+// user u1" would otherwise put the ids of people there. The dead letters keep the whole answer, since they have the events too.
 
 internal import Admission
 internal import Glibc
