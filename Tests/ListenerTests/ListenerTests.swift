@@ -52,6 +52,23 @@ import Testing
         }
     }
 
+    @Test func `Small bodies are judged where they arrive, and large or compressed ones by a worker`() throws {
+        try withListener { _, sink, address in
+            sink.state.withLock { ($0.holds, $0.answersOffers) = (true, true) }
+            let client = try TestClient(address)
+            for _ in 0..<2 {
+                client.post("{}")
+                #expect(client.answer()?.status == 200)
+            }
+            sink.state.withLock { $0.holds = false }
+            client.post("{\"a\":\"" + String(repeating: "x", count: HTTPListener.smallBody) + "\"}")
+            #expect(client.answer()?.status == 200)
+            client.post(gzipped(Array("{}".utf8)), ["Content-Encoding: gzip"])
+            #expect(client.answer()?.status == 200)
+            #expect(sink.state.withLock { $0.offers } == [true, true, false, false])
+        }
+    }
+
     @Test func `A request without any valid event is answered with 400`() throws {
         try withListener { _, sink, address in
             sink.state.withLock { $0.submission = .stored(invalid: [InvalidLine(line: 0, message: "no")]) }

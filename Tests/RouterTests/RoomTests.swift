@@ -4,13 +4,13 @@ import Admission
 import Delivery
 import Events
 import Glibc
-import Ingest
 import Plans
 import Platform
 import Queueing
 import TestSupport
 import Testing
 
+@testable import Ingest
 @testable import Router
 
 /// A provider that collects its lines, and completes nothing before the test lets it go.
@@ -94,18 +94,27 @@ private final class RoomFixture {
     }
 
     func submit(
-        _ line: String, within time: Duration = .seconds(2), isThere: (@Sendable () -> Bool)? = nil
+        _ line: String, within time: Duration = .seconds(2), isThere: (@Sendable () -> Bool)? = nil, offers: Bool = false
     ) -> Monitor<Submission?> {
         let answer = Monitor<Submission?>(nil)
         var text = ByteBuffer()
         text.append(line + "\n")
-        let submitter = Submitter(source: 0, deadline: self.time.clock.now() + time, isThere: isThere)
+        var submitter = Submitter(source: 0, deadline: self.time.clock.now() + time, isThere: isThere)
+        submitter.offers = offers
         let isTaken = router.sink?.submit(text, from: submitter) { submission in
             answer.withLock { $0 = submission }
             answer.wake()
         }
         precondition(isTaken == true)
         return answer
+    }
+
+    /// Submits a line when a worker waits for lines, and lets this thread judge it. Returns what is known of the answer then.
+    func offer(_ line: String) -> (answer: Monitor<Submission?>, atOnce: Submission?) {
+        while router.input.inbox?.hasIdleWorker != true { sched_yield() }
+        let answer = submit(line, offers: true)
+        router.sink?.judgeOffers()
+        return (answer, answer.withLock { $0 })
     }
 
     /// Fills the queue of the hanging lane.
@@ -225,5 +234,35 @@ struct RoomTests {
         #expect(later.result == .stored(invalid: []))
         #expect(fixture.finish().balances)
         #expect(fixture.free.lines == [work(0), ping("w1")])
+    }
+
+    @Test("is judged by the thread that offers it if nothing has to be waited for")
+    func offered() {
+        let fixture = RoomFixture()
+        #expect(fixture.submit(ping("a")).result == .stored(invalid: []))
+        #expect(fixture.offer(ping("b")).atOnce == .stored(invalid: []))
+        #expect(fixture.offer(ping("b")).atOnce == .stored(invalid: []), "a duplicate of what is safe")
+        #expect(fixture.offer(work(1)).atOnce == .stored(invalid: []))
+        let account = fixture.finish()
+        #expect(account.balances && account.received == 4)
+        #expect(fixture.free.lines.count == 3)
+    }
+
+    @Test("does not hold the thread that offers it, and is given back in time")
+    func offeredToFullLane() {
+        let fixture = RoomFixture()
+        fixture.fill()
+        let (answer, atOnce) = fixture.offer(work(1))
+        #expect(atOnce == nil)
+        fixture.waitUntilFull()
+        let behind = fixture.submit(ping("a"), offers: true)
+        fixture.router.sink?.judgeOffers()
+        fixture.time.advance(.seconds(2))
+        #expect(answer.result == comeAgain)
+        _ = behind.result
+        #expect(fixture.offer("no event").answer.result != comeAgain, "a line that is no event is reported by another thread")
+        let account = fixture.finish()
+        #expect(account.balances)
+        #expect(fixture.hanging.lines.count == 1)
     }
 }

@@ -36,7 +36,7 @@ extension PlanWords {
 
     private func batches(_ delivery: DeliveryPlan) -> String {
         let batch = delivery.batch
-        return "batches of \(grouped(batch.events)) events, \(size(batch.bytes)) or \(batch.wait.configured)"
+        return "batches of \(grouped(batch.events)) events, \(size(batch.bytes)) or \(batch.wait.map(\.configured) ?? "at once")"
             + (delivery.ordered ? ", one after the other" : "")
             + (delivery.immediate.isEmpty ? "" : ", at once for \(either(delivery.immediate))")
     }
