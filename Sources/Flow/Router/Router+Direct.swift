@@ -3,9 +3,16 @@
 // never if something has to be waited for: a lower number, the ledger, the file of held events, or room in a lane. Such a block has its number
 // already, and a thread of its own finishes it.
 
+internal import Admission
+internal import ConsentGate
+internal import Delivery
+internal import Events
 internal import Generations
 internal import Ingest
+internal import Judging
+internal import Plans
 internal import Platform
+internal import Statements
 internal import Workers
 
 /// Has the one worker that judges on the threads of listeners, and the block that has to wait.
