@@ -4,9 +4,15 @@
 internal import PluginKit
 
 final class ErasureWork: Sendable {
+    /// Tells the job of a call from every other job.
+    private struct Job: Equatable {
+        var subjects: [Erasure.Subject]
+        var begun: Int64
+    }
+
     private struct State: ~Copyable {
-        /// The subjects of the work that is under way or done.
-        var subjects: [Erasure.Subject] = []
+        /// The job whose work is under way or done.
+        var job: Job?
         var thread: Thread?
         var answer: Erasure.Answer?
         var isEnding = false
@@ -21,12 +27,18 @@ final class ErasureWork: Sendable {
     func answer(_ erasure: Erasure) -> Erasure.Answer {
         // A quarter of the time is left for the answer.
         let until = Clock.system.now() + .milliseconds(erasure.deadlineMilliseconds - erasure.deadlineMilliseconds / 4)
-        begin(erasure.subjects)
+        let job = Job(subjects: erasure.subjects, begun: erasure.begun)
+        begin(job)
         let answer: Erasure.Answer = state.waitUntilReady { state in
-            guard state.subjects == erasure.subjects else {
+            guard state.job == job else {
                 return .ready(.askAgain("the files are being rewritten for another erasure", afterMilliseconds: 1000))
             }
-            if let answer = state.answer { return .ready(answer) }
+            if let answer = state.answer {
+                // The next call of the job does the work again, because there may be new files.
+                state.job = nil
+                return .ready(answer)
+            }
+            if state.isEnding { return .ready(Erasure.Answer(.retry("the provider was closed before its files were rewritten"))) }
             guard Clock.system.now() < until else {
                 return .ready(.askAgain("the files are being rewritten", afterMilliseconds: 1000))
             }
@@ -42,15 +54,15 @@ final class ErasureWork: Sendable {
         collect(waiting: true)
     }
 
-    private func begin(_ subjects: [Erasure.Subject]) {
-        // An answer that nobody has asked for again is for an older job.
+    /// Begins the work, unless it is under way or has ended for this job. An answer that another job has not fetched is given up.
+    private func begin(_ job: Job) {
         collect()
         state.withLock { state in
-            guard state.thread == nil, !state.isEnding else { return }
-            state.subjects = subjects
+            guard state.thread == nil, state.job != job, !state.isEnding else { return }
+            state.job = job
             state.answer = nil
             state.thread = Thread.start("file-erasure") { [self] in
-                let answer = work(subjects) { self.state.withLock { $0.isEnding } }
+                let answer = work(job.subjects) { self.state.withLock { $0.isEnding } }
                 self.state.withLock { $0.answer = answer }
                 self.state.wake()
             }

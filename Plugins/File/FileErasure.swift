@@ -28,7 +28,9 @@ struct FileErasure {
         let filter: SubjectFilter
         do throws(SettingsFault) { filter = try SubjectFilter(subjects) } catch { return Erasure.Answer(.fault(error.description)) }
         let files = OwnFiles(template: rules.template)
-        for leftover in files.halfCompressed + files.halfRewritten { unlink(leftover) }
+        if let fault = files.unreadableFolder { return Erasure.Answer(.retry(code: Int(fault.code), fault.message)) }
+        for leftover in files.halfCompressed { unlink(leftover) }
+        for leftover in files.halfRewritten { Rewriting.removeLeftover(leftover) }
         var clean: Set<FileMark> = []
         var passed: Set<String> = []
         var report = Report()

@@ -83,7 +83,8 @@ final class Finisher: Sendable {
     private static func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) }
 
     func tidy() {
-        for leftover in files.halfCompressed + files.halfRewritten { unlink(leftover) }
+        for leftover in files.halfCompressed { unlink(leftover) }
+        for leftover in files.halfRewritten { Rewriting.removeLeftover(leftover) }
         if let keep = rules.rotation.keep {
             let byAge = finished().sorted { first, second in
                 (first.modified.tv_sec, first.modified.tv_nsec, first.path) < (second.modified.tv_sec, second.modified.tv_nsec, second.path)

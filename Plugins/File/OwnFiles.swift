@@ -29,6 +29,16 @@ struct OwnFiles: Sendable {
         return suffixes.flatMap { OwnFiles.glob(plain + $0) + OwnFiles.glob(rotated + $0) }
     }
 
+    /// The reason why a folder of the path cannot be read, so that files of the provider may be hidden.
+    var unreadableFolder: FileFault? {
+        var found = glob_t()
+        defer { globfree(&found) }
+        let pattern = template.glob + "." + PathTemplate.pattern(RotatedName.shape)
+        let result = Glibc.glob(pattern, 0, { _, code in code == ENOENT || code == ENOTDIR ? 0 : 1 }, &found)
+        guard result != 0, result != GLOB_NOMATCH else { return nil }
+        return FileFault("cannot read a folder of", path: pattern, code: result == GLOB_NOSPACE ? ENOMEM : EACCES)
+    }
+
     private static func glob(_ pattern: String) -> [String] {
         var found = glob_t()
         defer { globfree(&found) }

@@ -100,13 +100,28 @@ final class Rewriting {
 
     // MARK: - Replacing
 
+    /// Removes what a killed process left. The file of a process that is at work is locked, and stays.
+    static func removeLeftover(_ temporary: String) {
+        let leftover = again { open(temporary, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK) }
+        guard leftover >= 0 else { return }
+        defer { close(leftover) }
+        guard again({ flock(leftover, LOCK_EX | LOCK_NB) }) == 0,
+            FileStatus(path: temporary, followingLinks: false)?.identity == FileStatus(descriptor: leftover)?.identity
+        else { return }
+        unlink(temporary)
+    }
+
     private func replace(_ input: Int32, _ status: FileStatus) throws(FileFault) -> Ending {
         let temporary = path + Rewriting.partial
-        // Remove an old file and create a new one, so that a file that another user placed there is never written to.
-        unlink(temporary)
+        // Create a new file, so that a file that another user placed there is never written to.
+        Rewriting.removeLeftover(temporary)
         let output = system.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard output >= 0 else { throw FileFault("cannot open", path: temporary, code: -output) }
         defer { close(output) }
+        // Another process that finds the file before it is locked removes it as a leftover. Whoever holds the lock keeps the name.
+        guard again({ flock(output, LOCK_EX | LOCK_NB) }) == 0,
+            FileStatus(path: temporary, followingLinks: false)?.identity == FileStatus(descriptor: output)?.identity
+        else { throw FileFault("another process rewrites", path: path, code: EAGAIN) }
         var isRenamed = false
         defer { if !isRenamed { unlink(temporary) } }
         let lines = try LineFilter(input, path: path, filter, into: (output, temporary, system))

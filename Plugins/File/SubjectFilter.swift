@@ -34,6 +34,7 @@ final class SubjectFilter {
     init(_ subjects: [Erasure.Subject]) throws(SettingsFault) {
         var groups: [String: Group] = [:]
         for subject in subjects {
+            guard !subject.id.isEmpty else { throw SettingsFault("the router asked to erase an empty id") }
             if groups[subject.member] == nil {
                 groups[subject.member] = Group(keys: try EventPath(subject.member).keys.map { Array($0.utf8) }, ids: [])
             }

@@ -178,6 +178,46 @@ struct FileErasureTests {
         #expect(folder.names == [])
     }
 
+    @Test("an answer that comes between two calls of a job is that of the next call, and another job does its own work")
+    func fetched() throws {
+        let (begun, works) = (Monitor(0), Monitor(0))
+        let work = ErasureWork { _, _ in
+            begun.withLock { $0 += 1 }
+            begun.wake()
+            works.wait(while: { $0 == 0 })
+            return .confirmed
+        }
+        defer { work.end() }
+        func call(_ begun: Int64, within milliseconds: Int) -> String {
+            work.answer(Erasure(subjects(["u1"]), begun: begun, deadlineMilliseconds: milliseconds)).outcome.text
+        }
+        #expect(call(1, within: 0) == "retry 0: the files are being rewritten")
+        works.withLock { $0 = 1 }
+        works.wake()
+        #expect(call(1, within: 60_000) == "delivered")
+        #expect(begun.withLock { $0 } == 1)
+        #expect(call(2, within: 60_000) == "delivered")
+        #expect(begun.withLock { $0 } == 2)
+    }
+
+    @Test("if a folder of the path cannot be read, the erasure is not confirmed", .enabled(if: geteuid() != 0))
+    func unreadableFolder() throws {
+        chmod(folder.path, 0o300)
+        defer { chmod(folder.path, 0o700) }
+        #expect(try erase(subjects(["u1"])).hasPrefix("retry 13: cannot read a folder of"))
+    }
+
+    @Test("the new file of another process that is at work stays, and the answer is to ask again")
+    func busy() throws {
+        folder.write("x", Self.u1 + "\n")
+        folder.write("x.erasing", "theirs")
+        let theirs = open(path + ".erasing", O_RDONLY)
+        defer { close(theirs) }
+        #expect(flock(theirs, LOCK_EX | LOCK_NB) == 0)
+        #expect(try erase(subjects(["u1"])) == "retry 17: cannot open '\(path).erasing': File exists")
+        #expect(folder.text("x.erasing") == "theirs" && folder.text("x") == Self.u1 + "\n")
+    }
+
     @Test("a call whose time is over asks to be called again, and the work ends meanwhile")
     func slow() throws {
         folder.write("x", Self.u1 + "\n" + Self.u2 + "\n")
