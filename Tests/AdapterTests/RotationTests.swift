@@ -81,7 +81,7 @@ struct RotationTests {
         let now = time.withLock { $0 } / 1_000_000_000
         for (name, age) in [("x", 7200), ("x.20260101T000000.000Z", 3600), ("x.20260102T000000.000Z.gz", 3599), ("x.mine", 7200)] {
             folder.write(name, "{}\n")
-            let modified = timespec(tv_sec: Int(now) - age, tv_nsec: 0)
+            let modified = timespec(tv_sec: Int(now) - age, tv_nsec: 678_000_000)
             #expect(utimensat(AT_FDCWD, folder.path + "/" + name, [modified, modified], 0) == 0)
         }
         let file = try provider(#"{"bytes":100,"retention":3600000}"#)
