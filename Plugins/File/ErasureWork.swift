@@ -69,8 +69,8 @@ final class ErasureWork: Sendable {
         }
     }
 
-    /// Joins the thread if its work is done.
-    private func collect(waiting: Bool = false) {
+    /// Joins the thread if its work is done. If `waiting` is true, waits until it is.
+    func collect(waiting: Bool = false) {
         let thread: Thread? = state.withLock { state in
             guard waiting || state.answer != nil else { return nil }
             return state.thread.take()

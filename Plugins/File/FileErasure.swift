@@ -81,12 +81,16 @@ struct FileErasure {
     ) -> FileMark? {
         let rewriting = Rewriting(path, filter, system: system, isStopped: isStopped)
         do throws(FileFault) {
-            guard case .clean(let mark) = try rewriting.run() else { return nil }
+            let ending = try rewriting.run()
+            if ending == .hasOtherNames {
+                passed.insert(path)
+                report.places.append("'\(path)' has another name (hard link), so it stays as it is")
+            }
+            guard case .clean(let mark) = ending else { return nil }
             if rewriting.removed > 0 { host.log(.information, "erased \(grouped(rewriting.removed)) events in '\(path)'") }
             if rewriting.unreadable > 0 {
                 report.lines.append("\(grouped(rewriting.unreadable)) lines of '\(path)' are not events and may hold an id; they stay")
             }
-            if rewriting.hasOtherNames { report.places.append("'\(path)' had another name (hard link), where its old content stays") }
             report.doubtful.formUnion(rewriting.doubtful)
             return mark
         } catch {

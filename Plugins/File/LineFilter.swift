@@ -28,6 +28,9 @@ final class LineFilter {
     var form: FileRules.Compression { reader.form }
     var offset: Int { reader.offset }
 
+    /// False if what was taken last is not in the file any more.
+    func isStillThere() throws(FileFault) -> Bool { try reader.isStillThere() }
+
     /// Takes the file up to this place. Returns false if the file ends before, or if the work was stopped.
     func take(to end: Int, _ isStopped: () -> Bool) throws(FileFault) -> Bool {
         try reader.read(to: end) { (bytes) throws(FileFault) in

@@ -34,9 +34,17 @@ struct OwnFiles: Sendable {
         var found = glob_t()
         defer { globfree(&found) }
         let pattern = template.glob + "." + PathTemplate.pattern(RotatedName.shape)
-        let result = Glibc.glob(pattern, 0, { _, code in code == ENOENT || code == ENOTDIR ? 0 : 1 }, &found)
+        // glob(3) gives the reason to this function only, which cannot capture anything. It runs on this thread, as its errno does.
+        let result = Glibc.glob(
+            pattern, 0,
+            { _, code in
+                guard code != ENOENT, code != ENOTDIR else { return 0 }
+                errno = code
+                return 1
+            }, &found)
+        let code = errno
         guard result != 0, result != GLOB_NOMATCH else { return nil }
-        return FileFault("cannot read a folder of", path: pattern, code: result == GLOB_NOSPACE ? ENOMEM : EACCES)
+        return FileFault("cannot read a folder of", path: pattern, code: result == GLOB_NOSPACE ? ENOMEM : code)
     }
 
     private static func glob(_ pattern: String) -> [String] {

@@ -23,6 +23,9 @@ final class PackedReader {
     private var plain = [UInt8](repeating: 0, count: PackedReader.chunk)
     /// The place in the file of the next byte.
     private(set) var offset = 0
+    /// The last bytes that were read, and the place behind them.
+    private var last: (bytes: ArraySlice<UInt8>, end: Int) = ([], 0)
+    private static let mostLast = 4096
 
     init(_ descriptor: Int32, path: String) throws(FileFault) {
         self.descriptor = descriptor
@@ -47,10 +50,20 @@ final class PackedReader {
             let count = again { Int32(pread(descriptor, &packed, wanted, offset)) }
             guard count >= 0 else { throw FileFault("cannot read", path: path, code: -count) }
             if count == 0 { return false }
+            let before = last.end == offset ? last.bytes : []
             offset += Int(count)
+            last = ((before + packed[..<Int(count)]).suffix(PackedReader.mostLast), offset)
             guard try pass(packed[..<Int(count)], take) else { return false }
         }
         return true
+    }
+
+    /// False if the last bytes that were read are not in the file any more, because a program has truncated it and written it anew.
+    func isStillThere() throws(FileFault) -> Bool {
+        var bytes = [UInt8](repeating: 0, count: last.bytes.count)
+        let count = again { Int32(pread(descriptor, &bytes, bytes.count, last.end - bytes.count)) }
+        guard count >= 0 else { throw FileFault("cannot read", path: path, code: -count) }
+        return bytes.prefix(Int(count)) == last.bytes
     }
 
     /// True if the compressed data was complete. It is always true for a plain file.

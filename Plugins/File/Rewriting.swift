@@ -17,6 +17,9 @@ final class Rewriting {
         case clean(FileMark)
         /// The file was moved, removed or cut while it was read.
         case moved
+        /// The file has events of the subjects and another name (hard link), under which they would stay. It was not changed, so that each
+        /// further attempt finds the same.
+        case hasOtherNames
         /// The work was stopped. The old file is still there.
         case stopped
     }
@@ -30,8 +33,6 @@ final class Rewriting {
     private(set) var doubtful: Set<Int> = []
     /// The number of events that were left out.
     private(set) var removed = 0
-    /// True if the file has a name outside the provider's reach.
-    private(set) var hasOtherNames = false
 
     init(_ path: String, _ filter: SubjectFilter, system: FileSystem, isStopped: @escaping () -> Bool) {
         self.path = path
@@ -61,7 +62,7 @@ final class Rewriting {
             note(search)
             return .clean(FileMark(status, input))
         }
-        return try replace(input, status)
+        return status.names > 1 ? .hasOtherNames : try replace(input, status)
     }
 
     /// Filters the whole file. Calls `last` under the lock. Returns nil if the file was filtered to its end.
@@ -78,7 +79,7 @@ final class Rewriting {
         _ = again { flock(input, LOCK_EX) }
         defer { _ = again { flock(input, LOCK_UN) } }
         guard let now = FileStatus(descriptor: input), FileStatus(path: path, followingLinks: false)?.identity == status.identity,
-            now.size >= lines.offset
+            now.size >= lines.offset, try lines.isStillThere()
         else { return .moved }
         guard try lines.take(to: now.size, isStopped) else { return isStopped() ? .stopped : .moved }
         try lines.finish()
@@ -136,7 +137,6 @@ final class Rewriting {
         let result = system.synchronizeFolder(path)
         guard result >= 0 else { throw FileFault("cannot sync the folder of", path: path, code: -result) }
         note(lines)
-        hasOtherNames = status.names > 1
         guard let new = FileStatus(descriptor: output) else { throw FileFault("cannot look at", path: path, code: errno) }
         return .clean(FileMark(new, output))
     }

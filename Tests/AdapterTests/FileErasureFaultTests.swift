@@ -51,6 +51,18 @@ struct FileErasureFaultTests {
         return system
     }
 
+    /// Calls `body` once while a file is rewritten: at the sync of its beginning, when no lock is held, so another program can do anything.
+    private func meanwhile(_ body: @escaping @Sendable () -> Void) -> FileSystem {
+        let isFirst = Monitor(true)
+        return watched { step in
+            let isNow = step == "sync" && isFirst.withLock { $0 }
+            if isNow {
+                isFirst.withLock { $0 = false }
+                body()
+            }
+        }
+    }
+
     @Test("a kill between any two steps leaves the old file or the new one, and the new one is on the disk before it has the name")
     func kills() throws {
         let (old, new) = (Self.u2 + "\n" + Self.u1 + "\n", Self.u2 + "\n")
@@ -106,15 +118,7 @@ struct FileErasureFaultTests {
     func concurrent() throws {
         folder.write("x", Self.u1 + "\n" + Self.u2 + "\n")
         let (path, u2) = (self.path, Self.u2)
-        let isFirst = Monitor(true)
-        // The first sync is that of the beginning of the file. No lock is held then, so another writer appends.
-        let system = watched { step in
-            guard step == "sync",
-                isFirst.withLock({ first in
-                    defer { first = false }
-                    return first
-                })
-            else { return }
+        let system = meanwhile {
             let other = open(path, O_WRONLY | O_APPEND)
             defer { close(other) }
             #expect(flock(other, LOCK_EX | LOCK_NB) == 0, "the writers wait while the whole file is rewritten")
@@ -132,14 +136,7 @@ struct FileErasureFaultTests {
     func rotated() throws {
         folder.write("x", Self.u1 + "\n" + Self.u2 + "\n")
         let path = self.path
-        let isFirst = Monitor(true)
-        let system = watched { step in
-            guard step == "sync",
-                isFirst.withLock({ first in
-                    defer { first = false }
-                    return first
-                })
-            else { return }
+        let system = meanwhile {
             #expect(rename(path, path + ".20260101T000000.000Z") == 0)
         }
         let file = try provider(system)
@@ -152,14 +149,8 @@ struct FileErasureFaultTests {
     @Test("a torn line that a writer cuts off meanwhile does not come back, and nothing after it is lost")
     func mended() throws {
         folder.write("x", Self.u1 + "\n" + #"{"userId":"u2","torn"#)
-        let (path, isFirst) = (self.path, Monitor(true))
-        let system = watched { step in
-            guard step == "sync",
-                isFirst.withLock({ first in
-                    defer { first = false }
-                    return first
-                })
-            else { return }
+        let path = self.path
+        let system = meanwhile {
             truncate(path, Self.u1.utf8.count + 1)
             let other = open(path, O_WRONLY | O_APPEND)
             defer { close(other) }
@@ -170,6 +161,22 @@ struct FileErasureFaultTests {
         #expect(erase(file) == "delivered")
         file.close()
         #expect(folder.text("x") == #"{"userId":"u3","whole":"and longer than before"}"# + "\n")
+    }
+
+    @Test("a file that another program truncates and fills again meanwhile loses nothing of what is new")
+    func filledAgain() throws {
+        folder.write("x", Self.u1 + "\n" + Self.u2 + "\n")
+        let (path, new) = (self.path, (0..<20).map { #"{"userId":"u3","n":\#($0)}"# + "\n" }.joined())
+        let system = meanwhile {
+            truncate(path, 0)
+            let other = open(path, O_WRONLY | O_APPEND)
+            defer { close(other) }
+            _ = write(other, new, new.utf8.count)
+        }
+        let file = try provider(system)
+        #expect(erase(file) == "delivered")
+        file.close()
+        #expect(folder.text("x") == new)
     }
 
     @Test("what stays is what a naive filter leaves, for lines of any length around the size of a chunk", arguments: 0..<12)
