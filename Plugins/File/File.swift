@@ -29,10 +29,11 @@ final class FileProvider: Provider, SubjectEraser, @unchecked Sendable {
 
     init(settings: Settings, host: Host, system: FileSystem) throws {
         rules = try FileRules(settings)
-        let archives = Monitor(())
-        writer = Writer(rules, host: host, system: system, archives: archives)
+        // Whoever rewrites, compresses or removes files has them to itself.
+        let files = Monitor(OwnFiles(template: rules.template))
+        writer = Writer(rules, host: host, system: system, files: files)
         let erasure = FileErasure(rules: rules, host: host, system: system)
-        erasing = ErasureWork { subjects, isStopped in archives.withLock { _ in erasure.run(subjects, isStopped: isStopped) } }
+        erasing = ErasureWork { subjects, isStopped in files.withLock { erasure.run(subjects, in: $0, isStopped: isStopped) } }
     }
 
     func deliver(_ batch: borrowing Batch) -> Outcome {

@@ -24,10 +24,9 @@ struct FileErasure {
     let system: FileSystem
 
     /// Rewrites the files. The caller sees to it that no file is compressed or removed meanwhile.
-    func run(_ subjects: [Erasure.Subject], isStopped: @escaping () -> Bool) -> Erasure.Answer {
+    func run(_ subjects: [Erasure.Subject], in files: OwnFiles, isStopped: @escaping () -> Bool) -> Erasure.Answer {
         let filter: SubjectFilter
         do throws(SettingsFault) { filter = try SubjectFilter(subjects) } catch { return Erasure.Answer(.fault(error.description)) }
-        let files = OwnFiles(template: rules.template)
         if let fault = files.unreadableFolder { return Erasure.Answer(.retry(code: Int(fault.code), fault.message)) }
         for leftover in files.halfCompressed { unlink(leftover) }
         for leftover in files.halfRewritten { Rewriting.removeLeftover(leftover) }

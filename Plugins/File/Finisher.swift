@@ -14,18 +14,16 @@ final class Finisher: Sendable {
     private let rules: FileRules
     private let host: Host
     private let system: FileSystem
-    private let files: OwnFiles
-    private let archives: Monitor<Void>
+    private let files: Monitor<OwnFiles>
     private let state = Monitor(State())
     private let thread = Monitor<Thread?>(nil)
 
     /// Returns nil if finished files are neither compressed nor removed.
-    /// Whoever rewrites, compresses or removes finished files holds the lock of `archives`.
-    init?(_ rules: FileRules, host: Host, system: FileSystem, archives: Monitor<Void>) {
+    /// An erasure has `files` to itself while it rewrites them.
+    init?(_ rules: FileRules, host: Host, system: FileSystem, files: Monitor<OwnFiles>) {
         let rotation = rules.rotation
         guard rotation.compression != .none || rotation.keep != nil || rotation.retention != nil else { return nil }
-        files = OwnFiles(template: rules.template)
-        self.archives = archives
+        self.files = files
         self.rules = rules
         self.host = host
         self.system = system
@@ -63,8 +61,10 @@ final class Finisher: Sendable {
                 return .ready(state.wanted || !state.ending)
             }
             guard wanted else { return }
-            archives.withLock { _ in tidy() }
-            wake = pause().map { Clock.system.now() + $0 }
+            wake = files.withLock { files in
+                tidy(files)
+                return pause(files).map { Clock.system.now() + $0 }
+            }
         }
     }
 
@@ -72,9 +72,9 @@ final class Finisher: Sendable {
     private static let pauses = (shortest: Duration.seconds(60), longest: Duration.seconds(3600))
 
     /// Returns the time until the oldest finished file has been kept long enough.
-    func pause() -> Duration? {
+    private func pause(_ files: OwnFiles) -> Duration? {
         guard let retention = rules.rotation.retention else { return nil }
-        let oldest = finished().map { Finisher.nanoseconds($0.modified) }.min() ?? system.now()
+        let oldest = finished(files).map { Finisher.nanoseconds($0.modified) }.min() ?? system.now()
         let left = Duration.nanoseconds(oldest) + .nanoseconds(retention) - .nanoseconds(system.now())
         let pauses = Finisher.pauses
         return min(max(left, pauses.shortest), pauses.longest)
@@ -82,23 +82,23 @@ final class Finisher: Sendable {
 
     private static func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) }
 
-    func tidy() {
+    private func tidy(_ files: OwnFiles) {
         for leftover in files.halfCompressed { unlink(leftover) }
         for leftover in files.halfRewritten { Rewriting.removeLeftover(leftover) }
         if let keep = rules.rotation.keep {
-            let byAge = finished().sorted { first, second in
+            let byAge = finished(files).sorted { first, second in
                 (first.modified.tv_sec, first.modified.tv_nsec, first.path) < (second.modified.tv_sec, second.modified.tv_nsec, second.path)
             }
             for file in byAge.dropLast(keep) { remove(file.path) }
         }
         if let retention = rules.rotation.retention {
             let now = system.now()
-            for file in finished() where now.subtractingReportingOverflow(Finisher.nanoseconds(file.modified)).0 >= retention {
+            for file in finished(files) where now.subtractingReportingOverflow(Finisher.nanoseconds(file.modified)).0 >= retention {
                 remove(file.path)
             }
         }
         guard rules.rotation.compression != .none else { return }
-        for file in finished() where !Finisher.isCompressed(file.path) {
+        for file in finished(files) where !Finisher.isCompressed(file.path) {
             do throws(FileFault) {
                 try Compressor(rules.rotation.compression, system).compress(file.path, synchronize: rules.sync != .never) {
                     state.withLock { $0.current == file.path }
@@ -118,7 +118,7 @@ final class Finisher: Sendable {
 
     private static func isCompressed(_ path: String) -> Bool { path.hasSuffix(".gz") || path.hasSuffix(".zst") }
 
-    private func finished() -> [(path: String, modified: timespec)] {
+    private func finished(_ files: OwnFiles) -> [(path: String, modified: timespec)] {
         let paths = files.all
         // This runs after the folder was read. A file that a writer starts meanwhile was announced before it was made, so it counts as
         // current.
