@@ -437,7 +437,7 @@ let package = Package(
             "PluginHostTests",
             ["PluginHost", "Delivery", "Queueing", "TestSupport", "Admission", "Plans", "Document", "Events", "Platform"],
             exclude: ["Modules"]),
-        adapterTests("AdapterTests", ["Console", "Exec", "File", "NoOp", "PluginKit", "TestSupport", "Events"]),
+        adapterTests("AdapterTests", ["Console", "Exec", "File", "NoOp", "PluginKit", "Seeded", "TestSupport", "Events"]),
         // This is a program, so that the author of any adapter can check a built module with the contract.
         .executableTarget(
             name: "switchyard-contract",
@@ -491,7 +491,7 @@ let package = Package(
         + [
             adapter("Console", ["CPlatform"]),
             adapter("Exec"),
-            adapter("File", ["CPlatform", "CZlib", "CZstd"]),
+            adapter("File", ["CPlatform", "CZlib", "CZstd", "Events"]),
             adapter("HTTP", ["ExpressionKit", "HTTPKit"]),
             adapter("NoOp", hasCases: false),
             vendor("Amplitude"),
