@@ -26,6 +26,8 @@ let lean: [SwiftSetting] =
         ]),
         // The modules are many and small. This option specialises and inlines calls between them as in one module.
         .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
+        // A program or a library contains all code that calls its modules. So the linker may leave out public functions that nothing calls.
+        .unsafeFlags(["-Xfrontend", "-internalize-at-link", "-Xfrontend", "-function-sections"], .when(configuration: .release)),
     ]
 
 /// The additional programs to build: "checks" (the fuzzers and the simulations, which use internals of the modules in an optimised build)
@@ -59,9 +61,17 @@ func library(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
     .systemLibrary(name: name, path: "Sources/System/\(name)", pkgConfig: pkgConfig, providers: [.apt([package])])
 }
 
+/// Relocations are packed, and equal code is kept once, which only lld does.
+let compact = ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker", "--icf=all"]
+
 /// An installed program finds the Swift runtime beside its modules.
 let findsRuntime: [LinkerSetting] =
-    isDependency ? [] : [.unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"])]
+    isDependency
+    ? []
+    : [
+        .unsafeFlags(["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/switchyard"]),
+        .unsafeFlags(compact, .when(configuration: .release)),
+    ]
 
 /// The vendors that the fuzzers and the bench try.
 let triedVendors: [Target.Dependency] = ["Amplitude", "GA4", "Mixpanel", "OTLP", "PostHog", "RudderStack", "Segment", "Sentry"]
@@ -98,16 +108,13 @@ func adapterProduct(_ name: String) -> Product {
     .library(name: name, type: .dynamic, targets: [name, "ModuleExports"])
 }
 
-/// A module exports its entry and nothing else, so the linker can leave out what no code of the module calls. Its relocations are packed,
-/// and equal code is kept once, which only lld does. This belongs to the library: the tests of an adapter link its code without it.
+/// A module exports its entry and nothing else, so the linker can leave out what no code of the module calls. This belongs to the library: the
+/// tests of an adapter link its code without it.
 let exportsEntry: [LinkerSetting] =
     isDependency
     ? []
     : [
-        .unsafeFlags([
-            "-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker", "--icf=all",
-            "-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/Kits/ModuleExports/module.map",
-        ])
+        .unsafeFlags(compact + ["-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/Kits/ModuleExports/module.map"])
     ]
 
 let package = Package(
@@ -387,7 +394,7 @@ let package = Package(
         tests("RedactionTests", ["Models", "Seeded", "Redaction", "TestSupport", "Expressions", "Events"]),
         tests(
             "ConfigurationTests",
-            ["Seeded", "Configuration", "Plans", "Editing", "FormReading", "Document", "Expressions", "Events", "TestSupport"]),
+            ["Seeded", "Configuration", "Plans", "Editing", "FormReading", "Document", "Expressions", "Events", "Platform", "TestSupport"]),
         tests("AdmissionTests", ["Admission", "Events"]),
         tests(
             "ConsentGateTests",
@@ -451,7 +458,9 @@ let package = Package(
         .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
         // A server that a test scripts, and an adapter behind its C table.
         .target(name: "HTTPSupport", dependencies: ["PluginKit"], path: "Tests/HTTPSupport", swiftSettings: strict),
-        tests("HTTPAdapterTests", ["Seeded", "HTTP", "HTTPKit", "HTTPSupport", "PluginKit", "TestSupport", "Platform"], exclude: ["tls-server.py"]),
+        tests(
+            "HTTPAdapterTests", ["Seeded", "HTTP", "HTTPKit", "HTTPSupport", "PluginKit", "TestSupport", "Platform"],
+            exclude: ["tls-server.py"]),
         tests("ExpressionKitTests", ["ExpressionKit", "HTTPKit", "PluginKit"]),
         // What the tests of every vendor do: map events, play the faults of a server, and feed random input.
         .target(
