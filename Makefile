@@ -21,7 +21,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance agree bench fuzz crash erasures damage swaps tamper simulate mutants check contract tsan asan reference schema metrics clients redaction install deb clean
+.PHONY: help run test conformance agree bench fuzz crash erasures damage swaps tamper simulate mutants check contract order tsan asan reference schema metrics clients redaction install deb clean
 
 say := echo switchyard:
 toolchain := . Scripts/toolchain.sh
@@ -123,6 +123,10 @@ agree: ## Compare explain with the router on EVENTS=1000000 random events of ran
 	@$(toolchain); \
 	swift build --build-tests; \
 	AGREE_EVENTS=$(EVENTS) AGREE_SEED=$(SEED) swift test --skip-build --filter FindingTests
+
+order: ## Write Sources/Command/startup.order, by which the linker places what a router calls at its start, from a run under valgrind
+	@Scripts/packages.sh build instructions
+	@$(toolchain); Scripts/order.py
 
 tsan: ## Run the tests of everything that uses threads under the thread sanitizer
 	@Scripts/packages.sh build test

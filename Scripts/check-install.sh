@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks that an installation is complete: it needs no library of the toolchain, the executable needs neither Foundation nor libcurl, and
+# Checks that an installation is complete: it needs no library of the toolchain, nothing in it is linked to Foundation, libcurl or OpenSSL, and
 # it runs in an empty environment with the toolchain hidden. A module exports only its entry, and is not larger than promised.
 #
 # usage: [PREFIX=/usr/local] [DESTDIR=] Scripts/check-install.sh
@@ -55,7 +55,11 @@ executable_count=${#closure[@]}
 for module in "$libraries"/plugins/*.so; do follow "$module"; done
 follow "$root/bin/switchyard-contract"
 for library in "${!closure[@]}"; do
-    case $library in libFoundation* | lib_Foundation*) fault "${closure[$library]} needs $library" ;; esac
+    case $library in
+        libFoundation* | lib_Foundation*) fault "${closure[$library]} needs $library" ;;
+        # These are large, and are loaded when they are first needed.
+        libcurl* | libssl* | libcrypto*) fault "${closure[$library]} needs $library, which a provider that waits must not load" ;;
+    esac
 done
 
 for file in "$program" "$root/bin/switchyard-contract" "$libraries"/*.so "$libraries"/plugins/*.so; do

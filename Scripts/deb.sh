@@ -35,7 +35,8 @@ gzip -9n "$tree/usr/share/doc/switchyard/changelog" "$tree/usr/share/man/man1/sw
 # --- The dependencies: libraries that are linked, and those that are loaded by name when they are needed.
 
 mapfile -t files < <(find "$tree/usr" -type f \( -path '*/bin/*' -o -name '*.so' \) | sort)
-# These names are ignored: the module http is linked to the one libcurl that is needed.
+# The modules load either library of these names, so the package depends on either.
+either='libcurl4 | libcurl3-gnutls'
 brought='^(libcurl|libcurl-gnutls)\.so'
 names() {
     local file
@@ -77,6 +78,7 @@ for package in "${!packages[@]}"; do
         *) depends+=("$package") ;;
     esac
 done
+depends+=("$either")
 depends=$(printf '%s\n' "${depends[@]}" | sort -u | sed ':a;N;$!ba;s/\n/, /g')
 
 # --- The package.

@@ -14,7 +14,7 @@ declare -A packages=(
     [bench]="g++ libsimdjson-dev jq python3 nginx-light|nginx-core|nginx wrk strace"
     [redaction]="python3 python3-venv"
     [metrics]="prometheus python3"
-    [instructions]="valgrind"
+    [instructions]="valgrind python3"
 )
 
 say() { echo "switchyard: $*" >&2; }

@@ -1,8 +1,6 @@
 // Compresses a finished file in its own folder. It writes to a temporary name, renames the complete file to its final name, and only then
 // removes the plain file.
 
-internal import CZlib
-internal import CZstd
 internal import Glibc
 internal import PluginKit
 
@@ -72,12 +70,7 @@ struct Compressor {
     }
 
     private func copy(from input: Int32, at source: String, to output: Int32, at target: String) throws(FileFault) {
-        let encoder: any Encoder
-        switch method {
-        case .gzip: encoder = GzipEncoder()
-        case .zstd: encoder = ZstdEncoder()
-        case .none: return
-        }
+        guard let encoder = method.encoder else { return }
         var plain = [UInt8](repeating: 0, count: Compressor.chunk)
         var packed = [UInt8](repeating: 0, count: Compressor.chunk)
         while true {
@@ -107,55 +100,5 @@ struct Compressor {
             guard count > 0 else { throw FileFault("cannot write to", path: path, code: count < 0 ? -count : EIO) }
             rest = rest.dropFirst(Int(count))
         }
-    }
-}
-
-/// Encodes input until `done` is true: then all input is encoded and, if `last` is true, the end of the stream is written too. Returns nil
-/// if it fails.
-private protocol Encoder: AnyObject {
-    func encode(_ from: UnsafeRawBufferPointer, into: UnsafeMutableRawBufferPointer, last: Bool) -> (taken: Int, written: Int, done: Bool)?
-}
-
-private final class GzipEncoder: Encoder {
-    private var stream = z_stream()
-    private let ready: Bool
-
-    init() {
-        // Adding 16 to the window size selects the gzip format.
-        ready =
-            deflateInit2_(
-                &stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
-                Int32(MemoryLayout<z_stream>.size)) == Z_OK
-    }
-
-    deinit { if ready { deflateEnd(&stream) } }
-
-    func encode(_ from: UnsafeRawBufferPointer, into: UnsafeMutableRawBufferPointer, last: Bool) -> (taken: Int, written: Int, done: Bool)?
-    {
-        guard ready else { return nil }
-        stream.next_in = UnsafeMutablePointer(mutating: from.bindMemory(to: Bytef.self).baseAddress)
-        stream.avail_in = uInt(from.count)
-        stream.next_out = into.bindMemory(to: Bytef.self).baseAddress
-        stream.avail_out = uInt(into.count)
-        let result = deflate(&stream, last ? Z_FINISH : Z_NO_FLUSH)
-        guard result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR else { return nil }
-        let done = last ? result == Z_STREAM_END : stream.avail_in == 0 && stream.avail_out > 0
-        return (from.count - Int(stream.avail_in), into.count - Int(stream.avail_out), done)
-    }
-}
-
-private final class ZstdEncoder: Encoder {
-    private let context = ZSTD_createCCtx()
-
-    deinit { ZSTD_freeCCtx(context) }
-
-    func encode(_ from: UnsafeRawBufferPointer, into: UnsafeMutableRawBufferPointer, last: Bool) -> (taken: Int, written: Int, done: Bool)?
-    {
-        guard let context else { return nil }
-        var input = ZSTD_inBuffer(src: from.baseAddress, size: from.count, pos: 0)
-        var output = ZSTD_outBuffer(dst: into.baseAddress, size: into.count, pos: 0)
-        let left = ZSTD_compressStream2(context, &output, &input, last ? ZSTD_e_end : ZSTD_e_continue)
-        guard ZSTD_isError(left) == 0 else { return nil }
-        return (input.pos, output.pos, last ? left == 0 : input.pos == input.size)
     }
 }

@@ -1,19 +1,26 @@
 // The provider `file`: appends NDJSON to a file, a device or a FIFO. It promises to cut off, continue or end a torn line before the next
 // event is written. A batch that is not completely written is delivered again. Only the arrival time decides into which file an event goes.
+// An erasure rewrites the files without the events of its subjects.
 
 internal import Glibc
 public import PluginKit
 internal import Synchronization
 
-final class FileProvider: Provider {
-    static let description = Description(
-        name: "file", version: "0.1.0", summary: "Appends events to a file, a device or a FIFO, and rotates files.",
-        settings: FileRules.schema,
-        // The path can be /dev/stdout.
-        writesToStreams: true, delivery: Description.Delivery(ordered: true))
+/// It is `Sendable` for erasures only, whose thread uses nothing but `erasing`. The host calls everything else from one thread at a time.
+final class FileProvider: Provider, SubjectEraser, @unchecked Sendable {
+    static let description: Description = {
+        var description = Description(
+            name: "file", version: "0.1.0", summary: "Appends events to a file, a device or a FIFO, and rotates files.",
+            settings: FileRules.schema,
+            // The path can be /dev/stdout.
+            writesToStreams: true, delivery: Description.Delivery(ordered: true))
+        description.byHand = "Remove the person's lines from the files, and from every copy that another program has made of them."
+        return description
+    }()
 
     private let rules: FileRules
     private let writer: Writer
+    private let erasing: ErasureWork
     private let reopening = Atomic(false)
 
     convenience init(settings: Settings, host: Host) throws {
@@ -22,7 +29,11 @@ final class FileProvider: Provider {
 
     init(settings: Settings, host: Host, system: FileSystem) throws {
         rules = try FileRules(settings)
-        writer = Writer(rules, host: host, system: system)
+        // Whoever rewrites, compresses or removes files has them to itself.
+        let files = Monitor(OwnFiles(template: rules.template))
+        writer = Writer(rules, host: host, system: system, files: files)
+        let erasure = FileErasure(rules: rules, host: host, system: system)
+        erasing = ErasureWork { subjects, isStopped in files.withLock { erasure.run(subjects, in: $0, isStopped: isStopped) } }
     }
 
     func deliver(_ batch: borrowing Batch) -> Outcome {
@@ -63,7 +74,12 @@ final class FileProvider: Provider {
 
     func reopen() { reopening.store(true, ordering: .releasing) }
 
-    func close() { writer.end() }
+    func erase(_ erasure: Erasure) -> Erasure.Answer { erasing.answer(erasure) }
+
+    func close() {
+        erasing.end()
+        writer.end()
+    }
 }
 
 @c(switchyard_plugin_entry) public func entry() -> UnsafePointer<switchyard_plugin> { export(FileProvider.self) }

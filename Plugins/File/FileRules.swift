@@ -30,6 +30,8 @@ struct FileRules: Sendable {
         var age: Int64?
         /// The number of finished files to keep.
         var keep: Int?
+        /// How long a finished file is kept after its last write, in nanoseconds.
+        var retention: Int64?
         var compression = Compression.none
     }
 
@@ -55,6 +57,7 @@ struct FileRules: Sendable {
                 "age": .duration("a new file begins when the file is older than this and the next events come"),
                 "keep": .integer(
                     "how many finished files to keep, counting those for earlier times in the path; all when left out", minimum: 0),
+                "retention": .duration("how long finished files are kept after their last write; forever when left out"),
                 "compression": .choice("how finished files are compressed", of: Compression.allCases.map(\.rawValue), default: "none"),
             ]),
     ]
@@ -70,9 +73,13 @@ struct FileRules: Sendable {
         rotation.bytes = rotate.get("bytes")
         rotation.age = rotate.get("age", as: Int.self).map { Int64(clamping: $0.multipliedReportingOverflow(by: 1_000_000).0) }
         rotation.keep = rotate.get("keep")
+        rotation.retention = rotate.get("retention", as: Int.self).map { Int64(clamping: $0.multipliedReportingOverflow(by: 1_000_000).0) }
         rotation.compression = rotate.get("compression") ?? .none
         if let bytes = rotation.bytes, bytes < 1 { throw SettingsFault("rotate.bytes must be at least 1") }
         if let age = rotation.age, age < 1 { throw SettingsFault("rotate.age must be more than 0 and less than 292 years") }
+        if let retention = rotation.retention, retention < 1 {
+            throw SettingsFault("rotate.retention must be more than 0 and less than 292 years")
+        }
         if rotation.bytes == nil, rotation.age == nil, !template.hasFields {
             throw SettingsFault("rotate needs 'bytes' or 'age', or a path with fields of the time")
         }

@@ -54,6 +54,9 @@ struct FileStatus {
     let identity: Identity
     let size: Int
     let mode: mode_t
+    let owner: (user: uid_t, group: gid_t)
+    /// The number of names of the file.
+    let names: Int
     /// The time of the last write.
     let modified: timespec
 
@@ -83,6 +86,8 @@ struct FileStatus {
         identity = Identity(device: status.st_dev, node: status.st_ino)
         size = Int(status.st_size)
         mode = status.st_mode & 0o7777
+        owner = (status.st_uid, status.st_gid)
+        names = Int(status.st_nlink)
         modified = status.st_mtim
     }
 }

@@ -1,5 +1,5 @@
-// Compresses finished files and removes those beyond `keep`, on a separate thread so that no lane waits. It works from the content of the
-// folder, so the next start completes what a crash interrupted.
+// Compresses finished files and removes those beyond `keep` and `retention`, on a separate thread so that no lane waits. It works from the
+// content of the folder, so the next start completes what a crash interrupted. It waits while an erasure rewrites the files.
 
 internal import Glibc
 internal import PluginKit
@@ -14,12 +14,16 @@ final class Finisher: Sendable {
     private let rules: FileRules
     private let host: Host
     private let system: FileSystem
+    private let files: Monitor<OwnFiles>
     private let state = Monitor(State())
     private let thread = Monitor<Thread?>(nil)
 
     /// Returns nil if finished files are neither compressed nor removed.
-    init?(_ rules: FileRules, host: Host, system: FileSystem) {
-        guard rules.rotation.compression != .none || rules.rotation.keep != nil else { return nil }
+    /// An erasure has `files` to itself while it rewrites them.
+    init?(_ rules: FileRules, host: Host, system: FileSystem, files: Monitor<OwnFiles>) {
+        let rotation = rules.rotation
+        guard rotation.compression != .none || rotation.keep != nil || rotation.retention != nil else { return nil }
+        self.files = files
         self.rules = rules
         self.host = host
         self.system = system
@@ -48,27 +52,53 @@ final class Finisher: Sendable {
     }
 
     private func run() {
+        var wake: Instant?
         while true {
             let wanted: Bool = state.waitUntilReady { state in
-                guard state.wanted || state.ending else { return .notBefore(nil) }
+                let isDue = wake.map { Clock.system.now() >= $0 } ?? false
+                guard state.wanted || state.ending || isDue else { return .notBefore(wake) }
                 defer { state.wanted = false }
-                return .ready(state.wanted)
+                return .ready(state.wanted || !state.ending)
             }
             guard wanted else { return }
-            tidy()
+            wake = files.withLock { files in
+                tidy(files)
+                return pause(files).map { Clock.system.now() + $0 }
+            }
         }
     }
 
-    func tidy() {
-        for leftover in files(ending: [".gz" + Compressor.partial, ".zst" + Compressor.partial]) { unlink(leftover) }
+    /// A file that cannot be removed is not tried all the time, and the clock of the calendar may be set.
+    private static let pauses = (shortest: Duration.seconds(60), longest: Duration.seconds(3600))
+
+    /// Returns the time until the oldest finished file has been kept long enough.
+    private func pause(_ files: OwnFiles) -> Duration? {
+        guard let retention = rules.rotation.retention else { return nil }
+        let oldest = finished(files).map { Finisher.nanoseconds($0.modified) }.min() ?? system.now()
+        let left = Duration.nanoseconds(oldest) + .nanoseconds(retention) - .nanoseconds(system.now())
+        let pauses = Finisher.pauses
+        return min(max(left, pauses.shortest), pauses.longest)
+    }
+
+    private static func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) }
+
+    private func tidy(_ files: OwnFiles) {
+        for leftover in files.halfCompressed { unlink(leftover) }
+        for leftover in files.halfRewritten { Rewriting.removeLeftover(leftover) }
         if let keep = rules.rotation.keep {
-            let byAge = finished().sorted { first, second in
+            let byAge = finished(files).sorted { first, second in
                 (first.modified.tv_sec, first.modified.tv_nsec, first.path) < (second.modified.tv_sec, second.modified.tv_nsec, second.path)
             }
             for file in byAge.dropLast(keep) { remove(file.path) }
         }
+        if let retention = rules.rotation.retention {
+            let now = system.now()
+            for file in finished(files) where now.subtractingReportingOverflow(Finisher.nanoseconds(file.modified)).0 >= retention {
+                remove(file.path)
+            }
+        }
         guard rules.rotation.compression != .none else { return }
-        for file in finished() where !Finisher.isCompressed(file.path) {
+        for file in finished(files) where !Finisher.isCompressed(file.path) {
             do throws(FileFault) {
                 try Compressor(rules.rotation.compression, system).compress(file.path, synchronize: rules.sync != .never) {
                     state.withLock { $0.current == file.path }
@@ -88,8 +118,8 @@ final class Finisher: Sendable {
 
     private static func isCompressed(_ path: String) -> Bool { path.hasSuffix(".gz") || path.hasSuffix(".zst") }
 
-    private func finished() -> [(path: String, modified: timespec)] {
-        let paths = files(ending: ["", ".gz", ".zst"])
+    private func finished(_ files: OwnFiles) -> [(path: String, modified: timespec)] {
+        let paths = files.all
         // This runs after the folder was read. A file that a writer starts meanwhile was announced before it was made, so it counts as
         // current.
         let current = state.withLock { $0.current }
@@ -97,44 +127,5 @@ final class Finisher: Sendable {
             guard path != current, let status = FileStatus(path: path, followingLinks: false), status.kind == .regular else { return nil }
             return (path, status.modified)
         }
-    }
-
-    /// Returns the files of the template, with their original and their rotated names.
-    private func files(ending suffixes: [String]) -> [String] {
-        let plain = rules.template.glob
-        let rotated = plain + "." + PathTemplate.pattern(RotatedName.shape)
-        return suffixes.flatMap { Finisher.glob(plain + $0) + Finisher.glob(rotated + $0) }
-    }
-
-    private static func glob(_ pattern: String) -> [String] {
-        var found = glob_t()
-        defer { globfree(&found) }
-        guard Glibc.glob(pattern, 0, nil, &found) == 0 else { return [] }
-        return (0..<Int(found.gl_pathc)).compactMap { index in found.gl_pathv[index].map { String(cString: $0) } }
-    }
-}
-
-/// The name of a rotated file: the path, and the UTC time of the rotation. The names sort by age.
-enum RotatedName {
-    static let shape = "00000000T000000.000Z"
-
-    /// Returns an unused name whose compressed forms are unused too. Each time is used only once.
-    static func free(for path: String, at nanoseconds: Int64) -> String {
-        var milliseconds = nanoseconds / 1_000_000
-        while true {
-            let name = path + "." + stamp(milliseconds)
-            if !["", ".gz", ".zst"].contains(where: { FileStatus(path: name + $0, followingLinks: false) != nil }) { return name }
-            milliseconds += 1
-        }
-    }
-
-    private static func stamp(_ milliseconds: Int64) -> String {
-        var seconds = time_t(milliseconds / 1000)
-        var clock = tm()
-        gmtime_r(&seconds, &clock)
-        var buffer = [CChar](repeating: 0, count: 32)
-        let length = strftime(&buffer, buffer.count, "%Y%m%dT%H%M%S", &clock)
-        let fraction = String(1000 + milliseconds % 1000).dropFirst()
-        return String(decoding: buffer[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self) + "." + fraction + "Z"
     }
 }

@@ -15,6 +15,12 @@ struct FileFault: Error {
         message = "\(what) '\(path)': \(systemWords(code))"
     }
 
+    /// The compressed data of the file at the path is not whole.
+    init(damaged path: String) {
+        code = EBADMSG
+        message = "'\(path)' is damaged"
+    }
+
     init(_ entry: ForeignEntry) {
         code = EACCES
         message = "'\(printable(entry.path))' \(entry.words)"

@@ -23,11 +23,11 @@ final class Writer {
     /// The last reason why the file could not be rotated. Each reason is logged once.
     private var stuck: String?
 
-    init(_ rules: FileRules, host: Host, system: FileSystem) {
+    init(_ rules: FileRules, host: Host, system: FileSystem, files: Monitor<OwnFiles>) {
         self.rules = rules
         self.host = host
         self.system = system
-        finisher = Finisher(rules, host: host, system: system)
+        finisher = Finisher(rules, host: host, system: system, files: files)
     }
 
     /// Writes the lines to the file at the path, and returns the number of lines that were written.

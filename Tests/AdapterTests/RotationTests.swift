@@ -76,6 +76,21 @@ struct RotationTests {
         #expect(files.values.sorted() == ["3\n", "4\n", "5\n"])
     }
 
+    @Test("a finished file is removed when its last write is as old as `retention`, and the current file never is")
+    func retains() throws {
+        let now = time.withLock { $0 } / 1_000_000_000
+        for (name, age) in [("x", 7200), ("x.20260101T000000.000Z", 3600), ("x.20260102T000000.000Z.gz", 3599), ("x.mine", 7200)] {
+            folder.write(name, "{}\n")
+            let modified = timespec(tv_sec: Int(now) - age, tv_nsec: 678_000_000)
+            #expect(utimensat(AT_FDCWD, folder.path + "/" + name, [modified, modified], 0) == 0)
+        }
+        let file = try provider(#"{"bytes":100,"retention":3600000}"#)
+        deliver(file, ["{}"])
+        file.close()
+        #expect(folder.names == ["x", "x.20260102T000000.000Z.gz", "x.mine"])
+        #expect(folder.text("x") == "{}\n{}\n")
+    }
+
     @Test("finished files are compressed, with the mode of the plain file", arguments: ["gzip", "zstd"])
     func compresses(method: String) throws {
         let file = try provider(#"{"bytes":150000,"compression":"\#(method)"}"#, more: #","mode":"0640""#)

@@ -107,12 +107,14 @@ struct AuditTrailTests {
         #expect(try audit(router, "verify").code == 0)
     }
 
-    @Test("has the jobs of an erasure, with the receipts that have the subjects")
+    @Test("has the jobs of an erasure, with the receipts that have the subjects, and who lists them")
     func erasures() throws {
         let router = try TestRouter(routes: routes())
         #expect(try router.run(["consent", "set", "ann-of-the-test", "--level", "all"]).code == 0)
         #expect(try router.run(["consent", "erase", "ann-of-the-test"]).code == 0)
+        #expect(try router.run(["consent", "erasures"]).code == 0)
         let found = try entries(router)
+        #expect(found.last?["kind"] as? String == "access" && found.last?["what"] as? String == "consent erasures")
         let withdrawal = try #require(found.first { $0["kind"] as? String == "withdrawal" })
         let erasure = try #require(found.first { $0["kind"] as? String == "erasure" })
         #expect(erasure["provider"] as? String == "out" && erasure["step"] as? String == "waiting")

@@ -66,6 +66,21 @@ struct TreeTests {
         }
     }
 
+    /// 2,600 rows are two subtrees of 1,024 and smaller ones; the widths take one, two and three blocks of the hash.
+    @Test(arguments: [1, 17, 54, 55, 63, 64, 118, 119, 150])
+    func `The root of rows in memory is that of their leaves, at every number and width`(_ width: Int) {
+        var random = Seeded(state: UInt64(width))
+        let rows = (0..<2600 * width).map { _ in UInt8(random.below(256)) }
+        var frontier = Frontier()
+        for count in 0...2600 {
+            if count < 130 || count % 509 == 0 || [1023, 1024, 1025, 2047, 2048, 2600].contains(count) {
+                let root = rows.withUnsafeBytes { RowTree.root(UnsafeRawBufferPointer(rebasing: $0[..<(count * width)]), width: width) }
+                #expect(root == frontier.root, "\(count) rows")
+            }
+            if count < 2600 { frontier.append(Digest.leaf(Array(rows[count * width..<(count + 1) * width]))) }
+        }
+    }
+
     @Test func `The proofs are those of the published test vectors`() {
         let nodes = NaiveNodes(leaves: published.map(bytes))
         // The audit path of the sixth leaf in eight, and the growth from six leaves to eight.

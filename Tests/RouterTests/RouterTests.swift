@@ -54,7 +54,8 @@ final class RouterFixture: @unchecked Sendable {
 
     init(
         _ stores: [any Provider], routes: [RoutePlan]? = nil, memory: Int = 4_000_000, workers: Int = 2, drain: Duration = .seconds(60),
-        shutdown: Duration = .seconds(10), watchdog: Watchdog = Watchdog(), emits: [EmitPlan] = []
+        shutdown: Duration = .seconds(10), watchdog: Watchdog = Watchdog(), emits: [EmitPlan] = [],
+        deadline: Duration? = nil
     ) {
         pipe(&ends)
         var plan = Plan()
@@ -62,6 +63,7 @@ final class RouterFixture: @unchecked Sendable {
             var provider = ProviderPlan(name: "p\(index)", plugin: "store", settings: Secret([]))
             provider.delivery.batch.wait = .milliseconds(1)
             provider.delivery.queue.memory = memory
+            if let deadline { (provider.delivery.deadline, provider.delivery.abandon) = (deadline, 1) }
             return provider
         }
         var all = RoutePlan(name: "all")

@@ -88,9 +88,8 @@ public struct LedgerService: Sendable {
     /// Notes that a person looks at records. It is on disk before they are shown.
     private func noteAccess(_ request: LedgerRequest) throws(ConsentRefusal) {
         // The first part of an answer stands for all of them.
-        guard let audit, [.get, .subject, .export, .receipts, .report].contains(request.action), request.values["after"] == nil else {
-            return
-        }
+        let shows: [LedgerRequest.Action] = [.get, .subject, .export, .receipts, .report, .erasures]
+        guard let audit, shows.contains(request.action), request.values["after"] == nil else { return }
         let subject = try request.ids.first.map { (id) throws(ConsentRefusal) in
             try ledger.use { (file) throws(StorageFault) in (file.short(of: LedgerID(id)), []) }
         }

@@ -149,7 +149,8 @@ public final class AuditLog: Sendable {
     /// Notes the verdicts of a block. Waits while too many others wait for the disk.
     public func note(_ block: VerdictBlock) {
         let deadline = options.clock.now() + options.patience
-        state.waitUntilReady { state -> Readiness<Void> in
+        let wasIdle = state.waitUntilReady { state -> Readiness<Bool> in
+            let wasIdle = state.isIdle
             if state.verdictBytes + block.rows.count > AuditLog.mostVerdictBytes, state.verdictBytes > 0 {
                 if !state.isEnding, options.clock.now() < deadline { return .notBefore(deadline) }
                 state.lost.events += block.events
@@ -163,9 +164,11 @@ public final class AuditLog: Sendable {
                 state.verdictBytes += block.rows.count
             }
             state.noted += 1
-            return .ready(())
+            return .ready(wasIdle)
         }
-        state.wake()
+        // If something waited before, the thread that writes waits only until a time, and then takes this too. Waking it for each block would
+        // cost the sender more than the rest of this call.
+        if wasIdle { state.wake() }
     }
 
     // MARK: - Waiting

@@ -26,16 +26,7 @@ public enum VerdictFiles {
     }
 
     /// Returns the root of the tree of the rows.
-    public static func root(_ rows: [UInt8], width: Int) -> Digest {
-        precondition(width > 0 && rows.count % width == 0, "a row is cut off")
-        return rows.withUnsafeBytes { rows in
-            var frontier = Frontier()
-            for at in stride(from: 0, to: rows.count, by: width) {
-                frontier.append(Digest.leaf(UnsafeRawBufferPointer(rebasing: rows[at..<at + width])))
-            }
-            return frontier.root
-        }
-    }
+    public static func root(_ rows: [UInt8], width: Int) -> Digest { rows.withUnsafeBytes { RowTree.root($0, width: width) } }
 }
 
 /// Appends rows to the files. A process that begins to write begins a new file.

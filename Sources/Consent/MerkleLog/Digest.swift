@@ -73,6 +73,31 @@ public struct Digest: Hashable, Sendable, BitwiseCopyable {
         return Digest(context)
     }
 
+    /// Writes the SHA-256 of each of `count` texts of `size` bytes, which lie one after the other, to `digests`. A first byte comes before
+    /// each text. The padding is the same for all texts, so it is written once. A digest is written after its text was read: if a text is not
+    /// shorter than a digest, both may be in the same memory.
+    static func hash(
+        _ first: UInt8, each texts: UnsafeRawPointer, count: Int, size: Int, to digests: UnsafeMutableRawPointer
+    ) {
+        var initial = SHA256_CTX()
+        crypto_sha256_begin(&initial)
+        let padded = (1 + size + 1 + 8 + 63) / 64 * 64
+        withUnsafeTemporaryAllocation(byteCount: padded, alignment: 16) { buffer in
+            let blocks = buffer.baseAddress!.assumingMemoryBound(to: UInt8.self)
+            memset(blocks, 0, padded)
+            blocks[0] = first
+            blocks[1 + size] = 0x80
+            buffer.storeBytes(of: UInt64((1 + size) * 8).bigEndian, toByteOffset: padded - 8, as: UInt64.self)
+            var context = initial
+            for index in 0..<count {
+                memcpy(blocks + 1, texts + index * size, size)
+                context.h = initial.h
+                for at in stride(from: 0, to: padded, by: 64) { crypto_sha256_transform(&context, blocks + at) }
+                Digest(context).withBytes { _ = memcpy(digests + index * Digest.size, $0.baseAddress!, Digest.size) }
+            }
+        }
+    }
+
     /// Returns the SHA-256 of an optional first byte and the content.
     private static func hash(_ first: UInt8?, _ content: UnsafeRawBufferPointer) -> Digest {
         var context = SHA256_CTX()

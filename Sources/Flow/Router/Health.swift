@@ -1,5 +1,6 @@
-// The health of the router. It is healthy if all threads make progress and no lane has stopped. It is ready if it can also take events
-// now, and knows who consented.
+// The health of the router. It is healthy if all threads make progress. It is ready if it can also take events now, every lane delivers, and
+// it knows who consented. A supervisor restarts a router that is not healthy. So a lane that has stopped is not part of the health: if its
+// module is broken, each restart would stop the other lanes too, and would help nothing.
 
 internal import Audit
 internal import Delivery
@@ -21,13 +22,15 @@ extension Router {
     /// The maximum time for one piece of work; after it, the thread counts as stuck. It must show within ten seconds, so this is less.
     static let stuckAfter = Duration.seconds(8)
 
-    /// The threads that hang in a call, and the lanes that have stopped. Only a restart helps against them.
+    /// The threads that hang in a call, against which only a restart helps. The notes name what a person should look at.
     public var health: Health {
         let stuck = options.watchdog.stuck(longer: Router.stuckAfter).map { "\($0) hangs" }
-        let stopped = generations.current.destinations.filter { $0.lane.status.phase == .stopped }.map {
-            "lane \($0.lane.name) has stopped"
-        }
-        return Health(troubles: stuck + stopped, notes: erasureNotes)
+        return Health(troubles: stuck, notes: stoppedLanes + erasureNotes)
+    }
+
+    /// The lanes whose module did not return from its calls. The other lanes go on.
+    private var stoppedLanes: [String] {
+        generations.current.destinations.filter { $0.lane.status.phase == .stopped }.map { "lane \($0.lane.name) has stopped" }
     }
 
     /// The erasures that were given up. No restart helps against them, so they are no problems of the router.
@@ -39,9 +42,10 @@ extension Router {
         return unfinished + (status.fault.map { ["erasures: \($0)"] } ?? [])
     }
 
-    /// The problems of `health`, an ending router, the lanes that are full, and a ledger that is not whole.
+    /// The problems of `health`, an ending router, the lanes that have stopped or are full, and a ledger that is not whole.
     public var readiness: Health {
         var health = health
+        health.troubles += stoppedLanes
         if ending.hasBegun { health.troubles.append("the router is ending") }
         let full = generations.current.destinations.filter { $0.lane.isFull }.map { "lane \($0.lane.name) is full" }
         health.troubles += full

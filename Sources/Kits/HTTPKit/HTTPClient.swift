@@ -1,8 +1,8 @@
-// The single thread that runs all requests of an instance, and the mailbox through which other threads pass work to it. It sends nothing
-// before the end of a pause that the server asks for. It sends credentials only to the origin of the URL. It never follows a redirect, and
-// it always verifies certificates. When `close` returns, every delivery and flush has been answered. A later one is answered at once.
+// The mailbox of an instance, and the single thread that runs all its requests. The thread starts and libcurl is loaded with the first
+// request; if it cannot be loaded, each delivery waits with a fault that says why, and the next one tries again. It sends nothing before the
+// end of a pause that the server asks for. It sends credentials only to the origin of the URL. It never follows a redirect, and it always
+// verifies certificates. When `close` returns, every delivery and flush has been answered. A later one is answered at once.
 
-internal import CCrypto
 internal import CCurl
 public import PluginKit
 
@@ -11,6 +11,10 @@ public final class HTTPClient: @unchecked Sendable {
         var deliveries: [PendingDelivery] = []
         var flushes: [Flush] = []
         var isClosed = false
+        /// True if the thread runs.
+        var isStarted = false
+        /// The handle in which the thread waits for sockets. It is nil as long as libcurl is not loaded; then the thread waits here.
+        var multi: UnsafeMutableRawPointer?
     }
 
     /// A waiting flush. A completion is not copyable, so it cannot be an array element.
@@ -20,34 +24,22 @@ public final class HTTPClient: @unchecked Sendable {
         func finish() { completion.take()?.finish(.delivered) }
     }
 
-    /// libcurl's global state in the process. The first instance makes it. It is never freed, since other modules may use libcurl too.
-    private static let isLibraryReady: Bool = {
-        crypto_stay()
-        return ccurl_global_init() == CURLE_OK
-    }()
-
     private let rules: ClientRules
     private let clock: Clock
-    private let multi: UnsafeMutableRawPointer
-    private let lists: HeaderLists
+    private let library: CurlLibrary
     private let mailbox = Monitor(Mailbox())
     private let thread = Monitor<Thread?>(nil)
 
-    public init(_ rules: ClientRules, _ clock: Clock = .system) throws(SettingsFault) {
-        guard HTTPClient.isLibraryReady, let multi = curl_multi_init() else { throw SettingsFault("libcurl cannot be used here") }
-        self.rules = rules
-        self.clock = clock
-        self.multi = multi
-        lists = HeaderLists(rules.targets)
-        ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, rules.settings.inFlight)
-        // Detect missing features of libcurl now, not with the first events.
-        let trial = try Transfer(rules, lists, clock)
-        for target in rules.targets.indices { try trial.aim(at: target) }
-        thread.withLock { $0 = Thread.start("http") { self.run() } }
+    public convenience init(_ rules: ClientRules, _ clock: Clock = .system) throws(SettingsFault) {
+        try self.init(rules, clock, library: .system)
     }
 
-    deinit {
-        curl_multi_cleanup(multi)
+    /// Loads the library only if it is not where it is expected, so that a missing one is a fault of the settings.
+    init(_ rules: ClientRules, _ clock: Clock, library: CurlLibrary) throws(SettingsFault) {
+        self.rules = rules
+        self.clock = clock
+        self.library = library
+        if !library.isFound(), let fault = library.load() { throw SettingsFault(fault) }
     }
 
     // MARK: - Mailbox, for any thread
@@ -61,8 +53,21 @@ public final class HTTPClient: @unchecked Sendable {
     /// Returns words that are safe to show: they may be what a server said, which can repeat a secret.
     func shown(_ words: String) -> String { printable(rules.secrets.concealed(in: words)) }
 
+    /// Returns nil if libcurl is loaded, or the reason why it cannot be.
+    func loadLibrary() -> String? { library.load() }
+
     private func take(_ delivery: PendingDelivery) {
-        if hand({ $0.deliveries.append(delivery) }) { return }
+        let isTaken = mailbox.withLock { mailbox in
+            guard !mailbox.isClosed else { return false }
+            mailbox.deliveries.append(delivery)
+            if !mailbox.isStarted {
+                mailbox.isStarted = true
+                thread.withLock { $0 = Thread.start("http") { self.run() } }
+            }
+            wake(mailbox)
+            return true
+        }
+        if isTaken { return }
         delivery.putOff(.retry("the provider is closed"))
         _ = delivery.endIfDone()
     }
@@ -70,64 +75,86 @@ public final class HTTPClient: @unchecked Sendable {
     /// Answers when no request is active.
     public func flush(_ completion: consuming Completion) {
         let flush = Flush(completion)
-        if !hand({ $0.flushes.append(flush) }) { flush.finish() }
+        let isTaken = mailbox.withLock { mailbox in
+            guard mailbox.isStarted, !mailbox.isClosed else { return false }
+            mailbox.flushes.append(flush)
+            wake(mailbox)
+            return true
+        }
+        if !isTaken { flush.finish() }
     }
 
     /// Ends the active requests and the thread. A second call does nothing.
     public func close() {
-        _ = hand { $0.isClosed = true }
+        mailbox.withLock { mailbox in
+            mailbox.isClosed = true
+            wake(mailbox)
+        }
         thread.withLock { $0.take() }?.join()
     }
 
-    /// Puts work into the mailbox. Returns false if it is closed.
-    private func hand(_ body: (inout Mailbox) -> Void) -> Bool {
-        mailbox.withLock { mailbox in
-            guard !mailbox.isClosed else { return false }
-            body(&mailbox)
-            // This is the only libcurl call that other threads may make.
-            curl_multi_wakeup(multi)
-            return true
-        }
+    /// Wakes the thread. It is called under the lock, so the handle stays valid.
+    private func wake(_ mailbox: Mailbox) {
+        // This is the only libcurl call that other threads may make.
+        if let multi = mailbox.multi { _ = ccurl_multi_wakeup(multi) } else { self.mailbox.wake() }
     }
 
     // MARK: - The thread
 
     private func run() {
-        let queue = TransferQueue(rules, clock, multi: multi, lists: lists)
+        guard let engine = opened() else { return }
         var flushes: [Flush] = []
         while true {
-            let handed = mailbox.withLock { mailbox in
-                defer {
-                    mailbox.deliveries.removeAll(keepingCapacity: true)
-                    mailbox.flushes.removeAll()
-                }
-                return mailbox
-            }
-            queue.add(handed.deliveries)
+            let handed = takeMail()
+            engine.queue.add(handed.deliveries)
             flushes += handed.flushes
-            if handed.isClosed { queue.abandon() } else { queue.advance() }
-            if queue.isIdle {
+            if handed.isClosed { engine.queue.abandon() } else { engine.queue.advance() }
+            if engine.queue.isIdle {
                 for flush in flushes { flush.finish() }
                 flushes = []
             }
             assert(!handed.isClosed || flushes.isEmpty, "a flush has no answer after the end")
-            if handed.isClosed { return }
+            if handed.isClosed { break }
             // New work in the mailbox ends this wait at once.
-            curl_multi_poll(multi, nil, 0, 60_000, nil)
+            ccurl_multi_poll(engine.multi, 60_000)
+        }
+        mailbox.withLock { $0.multi = nil }
+    }
+
+    /// Opens libcurl as soon as there is work. What is handed over while it cannot be opened ends with a fault. Returns nil if the client
+    /// was closed before it could be opened.
+    private func opened() -> TransferEngine? {
+        while true {
+            mailbox.wait(while: { $0.deliveries.isEmpty && $0.flushes.isEmpty && !$0.isClosed })
+            var fault = "the provider was closed"
+            if !mailbox.withLock({ $0.isClosed }) {
+                do throws(SettingsFault) {
+                    if let reason = library.load() { throw SettingsFault(reason) }
+                    let engine = try TransferEngine(rules, clock)
+                    mailbox.withLock { $0.multi = engine.multi }
+                    return engine
+                } catch {
+                    fault = error.description
+                }
+            }
+            let handed = takeMail()
+            for delivery in handed.deliveries {
+                delivery.putOff(handed.isClosed ? .retry("the provider was closed") : .fault(fault))
+                _ = delivery.endIfDone()
+            }
+            for flush in handed.flushes { flush.finish() }
+            if handed.isClosed { return nil }
         }
     }
-}
 
-/// The headers of each target as libcurl's lists, which must outlive the transfers.
-final class HeaderLists {
-    private let lists: [UnsafeMutablePointer<curl_slist>?]
-
-    init(_ targets: [Target]) {
-        // With an empty Expect header libcurl sends a large body without asking first. Asking costs a second with many servers.
-        lists = targets.map { ($0.headers.map(\.line) + ["Expect:"]).reduce(nil) { curl_slist_append($0, $1) } }
+    /// Empties the mailbox.
+    private func takeMail() -> Mailbox {
+        mailbox.withLock { mailbox in
+            defer {
+                mailbox.deliveries.removeAll(keepingCapacity: true)
+                mailbox.flushes.removeAll()
+            }
+            return mailbox
+        }
     }
-
-    deinit { for list in lists { curl_slist_free_all(list) } }
-
-    subscript(target: Int) -> UnsafeRawPointer? { UnsafeRawPointer(lists[target]) }
 }

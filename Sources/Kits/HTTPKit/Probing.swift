@@ -36,7 +36,9 @@ extension HTTPClient {
     public func probe(
         _ target: Int, _ body: [UInt8], within milliseconds: Int, judge: @escaping @Sendable (Reply) -> Probe?
     ) -> Probe {
-        switch ask(target, body, within: milliseconds) {
+        // Without the library nothing was asked, so nothing was refused.
+        if let fault = loadLibrary() { return .failed(fault) }
+        return switch ask(target, body, within: milliseconds) {
         case .answered(let reply, let outcome): judge(reply)?.shown(shown) ?? Probe(by: outcome, at: origin(of: target))
         case .unanswered(let outcome): Probe(by: outcome, at: origin(of: target))
         case .late: .failed("\(origin(of: target)) did not answer within \(milliseconds) ms")

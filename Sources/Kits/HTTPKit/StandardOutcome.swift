@@ -58,7 +58,7 @@ extension ClientRules {
                 ? .retry(code: reply.proxyStatus, answered) : .fault(code: reply.proxyStatus, "\(answered); correct proxy")
         }
         let origin = target.address.origin
-        let words = String(cString: curl_easy_strerror(reply.result))
+        let words = String(cString: ccurl_easy_strerror(reply.result))
         let detail = reply.detail.isEmpty ? words : secrets.concealed(in: printable(reply.detail))
         let system = reply.systemError == 0 ? words : systemWords(reply.systemError)
         switch reply.result {

@@ -36,7 +36,7 @@ final class Transfer {
     private var headers: [(name: String, value: [UInt8])] = []
 
     init(_ rules: ClientRules, _ lists: HeaderLists, _ clock: Clock) throws(SettingsFault) {
-        guard let easy = curl_easy_init() else { throw SettingsFault("libcurl has no memory") }
+        guard let easy = ccurl_easy_init() else { throw SettingsFault("libcurl has no memory") }
         self.easy = easy
         self.rules = rules
         self.lists = lists
@@ -58,12 +58,12 @@ final class Transfer {
 
     private static func check(_ refused: CURLoption?) throws(SettingsFault) {
         guard let refused else { return }
-        let name = String(cString: curl_easy_option_by_id(refused).pointee.name)
+        let name = String(cString: ccurl_option_name(refused))
         throw SettingsFault("libcurl \(String(cString: ccurl_version())) does not take the setting \(name)")
     }
 
     deinit {
-        curl_easy_cleanup(easy)
+        ccurl_easy_cleanup(easy)
         words.deallocate()
     }
 

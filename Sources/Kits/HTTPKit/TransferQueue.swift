@@ -36,7 +36,7 @@ final class TransferQueue {
         repeat {
             beginRequests()
             var running: Int32 = 0
-            curl_multi_perform(multi, &running)
+            ccurl_multi_perform(multi, &running)
         } while settleEnded() && !waiting.isEmpty
     }
 
@@ -62,14 +62,13 @@ final class TransferQueue {
         let isReady = transfer.begin(delivery)
         underWay[ObjectIdentifier(transfer)] = transfer
         assert(underWay.count <= rules.settings.inFlight, "more requests run at once than may")
-        if !isReady || curl_multi_add_handle(multi, transfer.easy) != CURLM_OK { end(transfer, .retry("libcurl has no memory")) }
+        if !isReady || ccurl_multi_add_handle(multi, transfer.easy) != CURLM_OK { end(transfer, .retry("libcurl has no memory")) }
     }
 
     /// Settles the requests that have ended. Returns true if any has ended.
     private func settleEnded() -> Bool {
         var any = false
-        var left: Int32 = 0
-        while let message = curl_multi_info_read(multi, &left) {
+        while let message = ccurl_multi_info_read(multi) {
             guard message.pointee.msg == CURLMSG_DONE, let transfer = Transfer.of(message.pointee.easy_handle) else { continue }
             // Removing the handle invalidates the message, so read the result first.
             end(transfer, transfer.outcome(ccurl_result(message)))
@@ -80,7 +79,7 @@ final class TransferQueue {
 
     private func end(_ transfer: Transfer, _ outcome: Outcome) {
         assert(underWay[ObjectIdentifier(transfer)] != nil, "a request ended that does not run")
-        curl_multi_remove_handle(multi, transfer.easy)
+        ccurl_multi_remove_handle(multi, transfer.easy)
         underWay[ObjectIdentifier(transfer)] = nil
         spare.append(transfer)
         note(outcome)

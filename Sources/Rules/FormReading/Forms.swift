@@ -127,7 +127,7 @@ public enum Forms {
     ) -> Form<[Item]> {
         let minimum = least > 0 ? #","minItems":\#(least)"# : ""
         let maximum = most < .max ? #","maxItems":\#(most)"# : ""
-        var form = Form<[Item]>(#"{"type":"array","items":\#(item.schema)\#(minimum)\#(maximum)}"#) { node, reading in
+        let form = Form<[Item]>(#"{"type":"array","items":\#(item.schema)\#(minimum)\#(maximum)}"#) { node, reading in
             guard let nodes = node.items else {
                 reading.refuseType(node, "a list of \(noun)")
                 return nil
@@ -136,8 +136,7 @@ public enum Forms {
             let items = nodes.compactMap { node in item.read(node, reading).map { (value: $0, node: node) } }
             check(items, reading)
             return items.map(\.value)
-        }
-        form.example = item.example.map { "[\($0)]" }
+        }.showing(item.example.map { "[\($0)]" })
         guard let write = item.write else { return form }
         return form.writing { items in
             let written = items.compactMap(write)
@@ -147,14 +146,12 @@ public enum Forms {
 
     /// Returns the form of a list without duplicates.
     public static func set<Item: Hashable & Sendable>(_ noun: String, of item: Form<Item>, least: Int = 1) -> Form<[Item]> {
-        var form = list(noun, of: item, least: least) { items, reading in
+        list(noun, of: item, least: least) { items, reading in
             var seen: Set<Item> = []
             for (value, node) in items where !seen.insert(value).inserted {
                 reading.fault(node, "\(Reading.named(node)) is there twice, expected once")
             }
-        }
-        form.schema = form.schema.dropLast() + #","uniqueItems":true}"#
-        return form
+        }.with(#""uniqueItems":true"#)
     }
 
     /// Returns the form of an object whose keys the user chooses.
@@ -164,9 +161,9 @@ public enum Forms {
         >
     {
         let maximum = most < .max ? #","maxProperties":\#(most)"# : ""
-        let schema =
+        return Form<[(key: Key, value: Item)]>(
             #"{"type":"object","propertyNames":\#(key.schema),"additionalProperties":\#(item.schema),"minProperties":1\#(maximum)}"#
-        var form = Form<[(key: Key, value: Item)]>(schema) { node, reading in
+        ) { node, reading in
             guard let entries = node.entries else {
                 reading.refuseType(node, "an object of \(noun)")
                 return nil
@@ -183,9 +180,8 @@ public enum Forms {
                 if let key, let value { table.append((key, value)) }
             }
             return table
-        }
-        if let name = key.example, let value = item.example { form.example = "{\(JSONText.quoted(name)):\(value)}" }
-        return form
+        }.showing(
+            key.example.flatMap { name in item.example.map { "{\(JSONText.quoted(name)):\($0)}" } })
     }
 }
 

@@ -22,7 +22,8 @@ struct VerdictSheet: ~Copyable {
 
     /// True if verdicts are collected.
     let isOn: Bool
-    private let key: HMACKey
+    /// The key, made only if verdicts are collected: it loads libcrypto.
+    private let key: HMACKey?
     private let keepsAll: Bool
     private let width: Int
     /// The row of the present event.
@@ -32,7 +33,7 @@ struct VerdictSheet: ~Copyable {
 
     init(_ keeping: VerdictKeeping?, routes: Int) {
         isOn = keeping != nil
-        key = HMACKey(keeping?.key ?? [])
+        key = keeping.map { HMACKey($0.key) }
         keepsAll = keeping?.keepsAll ?? false
         width = VerdictSheet.hashSize + routes
         row = .allocate(capacity: width)
@@ -54,6 +55,7 @@ struct VerdictSheet: ~Copyable {
 
     /// Adds the row of the present event, under its `messageId` or, if it has none, its line.
     mutating func keep(_ identity: ByteRun) {
+        guard let key else { preconditionFailure("a verdict is kept, and none is collected") }
         key.writeHalf(identity, to: row)
         rows.append(contentsOf: UnsafeBufferPointer(start: row, count: width))
     }

@@ -1,56 +1,15 @@
-#define _GNU_SOURCE
 #include "ccurlloaded.h"
 
-#include <ccrypto.h>
-#include <curl/curl.h>
-#include <dlfcn.h>
+#include <ccurl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct {
-  __typeof__(&curl_global_init) init;
-  __typeof__(&curl_easy_init) easy;
-  __typeof__(&curl_easy_cleanup) cleanup;
-  CURLcode (*set)(CURL *, CURLoption, ...);
-  CURLcode (*get)(CURL *, CURLINFO, ...);
-  __typeof__(&curl_easy_perform) perform;
-  __typeof__(&curl_easy_strerror) words;
-  __typeof__(&curl_slist_append) append;
-  __typeof__(&curl_slist_free_all) free_all;
-} curl;
 
 static const char *fault;
 static char fault_text[400];
 
 static void load(void) {
-  void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-  if (!library) library = dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    snprintf(fault_text, sizeof fault_text, "https:// needs libcurl, which is not there (%s); install the Debian package libcurl4", dlerror());
-    fault = fault_text;
-    return;
-  }
-  struct {
-    const char *name;
-    void **place;
-  } wanted[] = {
-      {"curl_global_init", (void **)&curl.init},       {"curl_easy_init", (void **)&curl.easy},
-      {"curl_easy_cleanup", (void **)&curl.cleanup},   {"curl_easy_setopt", (void **)&curl.set},
-      {"curl_easy_getinfo", (void **)&curl.get},       {"curl_easy_perform", (void **)&curl.perform},
-      {"curl_easy_strerror", (void **)&curl.words},    {"curl_slist_append", (void **)&curl.append},
-      {"curl_slist_free_all", (void **)&curl.free_all},
-  };
-  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-    *wanted[i].place = dlsym(library, wanted[i].name);
-    if (*wanted[i].place) continue;
-    snprintf(fault_text, sizeof fault_text, "the installed libcurl lacks %s", wanted[i].name);
-    fault = fault_text;
-    return;
-  }
-  crypto_stay();
-  if (curl.init(CURL_GLOBAL_DEFAULT) != CURLE_OK) fault = "libcurl cannot be used: its start failed";
+  if (!ccurl_load(fault_text, sizeof fault_text)) fault = fault_text;
 }
 
 const char *ccurlloaded_load(void) {
@@ -88,9 +47,9 @@ static size_t receive(char *bytes, size_t size, size_t count, void *context) {
 ccurlloaded *ccurlloaded_make(const char *url, const char *const *headers, const char *authorities, long timeout) {
   ccurlloaded *client = calloc(1, sizeof *client);
   if (!client) return NULL;
-  client->easy = curl.easy();
+  client->easy = ccurl_easy_init();
   for (; client->easy && *headers; headers++) {
-    struct curl_slist *longer = curl.append(client->headers, *headers);
+    struct curl_slist *longer = ccurl_slist_append(client->headers, *headers);
     if (!longer) break;
     client->headers = longer;
   }
@@ -99,27 +58,27 @@ ccurlloaded *ccurlloaded_make(const char *url, const char *const *headers, const
     return NULL;
   }
   CURL *easy = client->easy;
-  curl.set(easy, CURLOPT_URL, url);
-  curl.set(easy, CURLOPT_PROTOCOLS_STR, "https");
-  curl.set(easy, CURLOPT_HTTPHEADER, client->headers);
-  curl.set(easy, CURLOPT_NOSIGNAL, 1L);
+  ccurl_set_text(easy, CURLOPT_URL, url);
+  ccurl_set_text(easy, CURLOPT_PROTOCOLS_STR, "https");
+  ccurl_set_pointer(easy, CURLOPT_HTTPHEADER, client->headers);
+  ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1L);
   /* Ignore proxies from the environment, so that no proxy sees the key. */
-  curl.set(easy, CURLOPT_PROXY, "");
-  curl.set(easy, CURLOPT_CONNECTTIMEOUT, timeout);
-  curl.set(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  curl.set(easy, CURLOPT_LOW_SPEED_TIME, timeout);
-  curl.set(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-  curl.set(easy, CURLOPT_WRITEFUNCTION, receive);
-  curl.set(easy, CURLOPT_WRITEDATA, client);
-  curl.set(easy, CURLOPT_ERRORBUFFER, client->words);
-  if (authorities) curl.set(easy, CURLOPT_CAINFO, authorities);
+  ccurl_set_text(easy, CURLOPT_PROXY, "");
+  ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT, timeout);
+  ccurl_set_long(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  ccurl_set_long(easy, CURLOPT_LOW_SPEED_TIME, timeout);
+  ccurl_set_long(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+  ccurl_set_receive(easy, CURLOPT_WRITEFUNCTION, receive);
+  ccurl_set_pointer(easy, CURLOPT_WRITEDATA, client);
+  ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, client->words);
+  if (authorities) ccurl_set_text(easy, CURLOPT_CAINFO, authorities);
   return client;
 }
 
 void ccurlloaded_free(ccurlloaded *client) {
   if (!client) return;
-  if (client->easy) curl.cleanup(client->easy);
-  curl.free_all(client->headers);
+  if (client->easy) ccurl_easy_cleanup(client->easy);
+  ccurl_slist_free_all(client->headers);
   free(client->body);
   free(client);
 }
@@ -133,20 +92,20 @@ static int is_final(CURLcode code) {
 const char *ccurlloaded_post(ccurlloaded *client, const void *body, size_t size, ccurlloaded_answer *answer, int *can_pass) {
   client->size = 0;
   client->words[0] = 0;
-  curl.set(client->easy, CURLOPT_POST, 1L);
-  curl.set(client->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
-  curl.set(client->easy, CURLOPT_POSTFIELDS, body);
-  CURLcode code = curl.perform(client->easy);
+  ccurl_set_long(client->easy, CURLOPT_POST, 1L);
+  ccurl_set_size(client->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
+  ccurl_set_pointer(client->easy, CURLOPT_POSTFIELDS, body);
+  CURLcode code = ccurl_easy_perform(client->easy);
   if (code != CURLE_OK) {
     *can_pass = !is_final(code);
-    return client->words[0] ? client->words : curl.words(code);
+    return client->words[0] ? client->words : ccurl_easy_strerror(code);
   }
   curl_off_t retry_after = 0, sent = 0;
-  char *location = NULL;
-  curl.get(client->easy, CURLINFO_RESPONSE_CODE, &answer->status);
-  curl.get(client->easy, CURLINFO_RETRY_AFTER, &retry_after);
-  curl.get(client->easy, CURLINFO_REDIRECT_URL, &location);
-  curl.get(client->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+  const char *location = NULL;
+  ccurl_get_long(client->easy, CURLINFO_RESPONSE_CODE, &answer->status);
+  ccurl_get_size(client->easy, CURLINFO_RETRY_AFTER, &retry_after);
+  ccurl_get_text(client->easy, CURLINFO_REDIRECT_URL, &location);
+  ccurl_get_size(client->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
   if (answer->status >= 200 && answer->status < 300 && sent < (curl_off_t)size) {
     /* A server that reports success without having the whole body is not trusted. */
     *can_pass = 1;
