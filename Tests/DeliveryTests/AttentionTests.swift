@@ -96,6 +96,6 @@ struct AttentionTests {
         #expect(!fixture.needsAttention(at: 9), "a busy source looks again soon")
         #expect(fixture.needsAttention(at: 10))
         fixture.state.drain()
-        #expect(fixture.state.mustLook(at: 9))
+        #expect(fixture.mustLook(at: 9))
     }
 }

@@ -125,8 +125,15 @@ private final class RoomFixture {
 
     /// Waits until no submission waits for a worker.
     func waitUntilRead() { while router.status.inbox?.submissions != 0 { sched_yield() } }
-    /// Waits until a worker waits for room in the hanging lane.
-    func waitUntilFull() { while !router.readiness.troubles.contains("lane hanging is full") { sched_yield() } }
+    /// Waits until a worker waits for room in the hanging lane, for the events of a submission that has no answer until then. Returns false
+    /// if it was answered.
+    func waitsForRoom(_ answer: Monitor<Submission?>) -> Bool {
+        while !router.readiness.troubles.contains("lane hanging is full") {
+            if answer.withLock({ $0 != nil }) { return false }
+            sched_yield()
+        }
+        return true
+    }
 
     func finish() -> Account {
         hanging.letGo()
@@ -155,7 +162,7 @@ struct RoomTests {
         let fixture = RoomFixture()
         fixture.fill()
         let answer = fixture.submit(work(1))
-        fixture.waitUntilFull()
+        #expect(fixture.waitsForRoom(answer))
         #expect(answer.withLock { $0 } == nil)
         fixture.time.advance(.seconds(2))
         #expect(answer.result == comeAgain)
@@ -173,7 +180,7 @@ struct RoomTests {
         let fixture = RoomFixture(workers: 1)
         fixture.fill()
         let first = fixture.submit(work(1))
-        fixture.waitUntilFull()
+        #expect(fixture.waitsForRoom(first))
         fixture.time.advance(.seconds(2))
         #expect(first.result == comeAgain)
         #expect(fixture.submit(work(2)).result == comeAgain, "the time does not go on")
@@ -187,7 +194,7 @@ struct RoomTests {
         let fixture = RoomFixture()
         fixture.fill()
         let patient = fixture.submit(work(1), within: .seconds(100))
-        fixture.waitUntilFull()
+        #expect(fixture.waitsForRoom(patient))
         let behind = fixture.submit(ping("b"), within: .seconds(2))
         fixture.waitUntilRead()
         let inInbox = fixture.submit(ping("c"), within: .seconds(3))
@@ -208,7 +215,7 @@ struct RoomTests {
         fixture.fill()
         let isThere = Monitor(true)
         let waiting = fixture.submit(work(1), within: .seconds(100), isThere: { isThere.withLock { $0 } })
-        fixture.waitUntilFull()
+        #expect(fixture.waitsForRoom(waiting))
         let behind = fixture.submit(work(2), within: .seconds(100), isThere: { isThere.withLock { $0 } })
         let stays = fixture.submit(work(3), within: .seconds(100), isThere: { true })
         fixture.time.advance(.seconds(1))
@@ -226,7 +233,7 @@ struct RoomTests {
         let fixture = RoomFixture()
         fixture.fill()
         let original = fixture.submit(work(1))
-        fixture.waitUntilFull()
+        #expect(fixture.waitsForRoom(original))
         let later = fixture.submit(ping("w1"), within: .seconds(100))
         fixture.waitUntilRead()
         fixture.time.advance(.seconds(2))
@@ -254,7 +261,7 @@ struct RoomTests {
         fixture.fill()
         let (answer, atOnce) = fixture.offer(work(1))
         #expect(atOnce == nil)
-        fixture.waitUntilFull()
+        #expect(fixture.waitsForRoom(answer))
         let behind = fixture.submit(ping("a"), offers: true)
         fixture.router.sink?.judgeOffers()
         fixture.time.advance(.seconds(2))

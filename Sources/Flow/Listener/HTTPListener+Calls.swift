@@ -193,11 +193,11 @@ extension HTTPListener {
         send(reply, exchange: exchange, closing: closing)
     }
 
-    /// The largest body that the server's thread translates itself. For a larger one, the time of another thread is worth its waking.
-    static let smallBody = 32 << 10
-
     /// Lets the sink judge what was submitted in this round.
-    func roundEnded() { handler.sink.judgeOffers() }
+    func roundEnded() {
+        ownShare.roundEnded()
+        handler.sink.judgeOffers()
+    }
 
     /// Works on a whole request if it is small, or passes it to a worker. Returns false if the listener ends and nobody would answer it.
     private func passOn(_ exchange: Exchange) -> Bool {
@@ -211,8 +211,7 @@ extension HTTPListener {
             return true
         }
         guard isTaken else { return false }
-        // A small body that is compressed may be large.
-        if exchange.body.count <= HTTPListener.smallBody, exchange.request.header("content-encoding") == nil {
+        if ownShare.takes(bodyBytes: exchange.body.count, isCompressed: exchange.request.header("content-encoding") != nil) {
             answer(exchange, at: translator, offers: true)
         } else {
             queue.add(exchange)

@@ -54,6 +54,8 @@ public final class HTTPListener: @unchecked Sendable {
     let handler: RequestHandler
     /// The translator of the server's thread.
     let translator: RequestTranslator
+    /// What the server's thread translates itself. Only this thread uses it.
+    var ownShare = OwnShare()
     private let inherited: [ServiceManager.Inherited]
     /// The server, for its own thread: it is set before the thread starts, and unset after its end.
     private(set) var server: HTTPServer?

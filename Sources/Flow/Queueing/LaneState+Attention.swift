@@ -32,8 +32,8 @@ extension LaneState {
     /// Returns true if the lane's thread waits and has something to do, or must wake earlier than it will.
     public func mustLook(at now: Instant) -> Bool {
         guard case .asleep(let time) = rest else { return false }
-        guard phase == .open, letters.held.isEmpty else { return isRunning }
-        if ending.closingAnswer != nil { return false }
+        // An ending, and dead letters that cannot be kept, are rare, and much may depend on the look.
+        guard phase == .open, letters.held.isEmpty, ending.closingAnswer == nil else { return true }
         if firstReady(at: now) != nil { return true }
         guard let next = nextInstant() else { return false }
         return next <= now || time.map { next < $0 } ?? true

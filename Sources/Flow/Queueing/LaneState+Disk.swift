@@ -61,7 +61,7 @@ extension LaneState {
         }
         heldBytes += parcel.byteCount
         // Events that are only in memory go first, so their open batch is sealed now, whatever its age.
-        sealAssembly()
+        if !assembly.isEmpty { sealAssembly() }
         backlog.take(&parcel, at: now)
         guard let receipt else { return }
         if spills { effects.append(.acknowledge([receipt])) } else { receipts.add(receipt, position: backlog.taken) }

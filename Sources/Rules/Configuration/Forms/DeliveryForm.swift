@@ -77,8 +77,8 @@ enum DeliveryForm {
             Member("bytes", Forms.size(1...most), "The most bytes of a batch.", into: \.bytes),
             Member(
                 "wait", Forms.time(0...year),
-                "The longest time that an event waits for others; when left out, events leave as soon as no batch of the provider is under "
-                    + "way, and wait at most 1s while one is.", example: #""1s""#, into: \.wait),
+                "The longest time that an event waits for others; it leaves as soon as no batch of the provider is under way when left out.",
+                example: #""1s""#, into: \.wait),
         ], defaults: Draft(DeliveryPlan()).batch)
 
     private static let queue = Form<Draft.Queue>.object(
