@@ -1,6 +1,7 @@
 // The thread of the store in the simulation: it carries out the steps that the lane decides, on a file that may fail.
 
 import Platform
+import Spool
 
 @testable import Queueing
 
