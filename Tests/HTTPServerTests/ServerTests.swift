@@ -14,6 +14,10 @@ final class EchoHandler: HTTPHandler, @unchecked Sendable {
         var ended = 0
         var shortages = 0
         var holds = false
+        var madeRoom = 0
+        /// The bytes that connections keep, and the most that they may keep.
+        var kept = 0
+        var most = Int.max
         /// True if the requests that are held go on at the end of the round.
         var endsRounds = false
     }
@@ -25,6 +29,15 @@ final class EchoHandler: HTTPHandler, @unchecked Sendable {
 
     func opened(_ connection: HTTPConnection) { change { $0.open += 1 } }
     func closed(_ connection: HTTPConnection) { change { $0.open -= 1 } }
+    func makesRoom(_ connection: HTTPConnection) { change { $0.madeRoom += 1 } }
+    func keeps(bytes: Int, insteadOf before: Int) -> Bool {
+        state.withLock { state in
+            let kept = state.kept + bytes - before
+            if bytes > before, kept > state.most { return false }
+            state.kept = kept
+            return true
+        }
+    }
     func began(_ connection: HTTPConnection) -> Bool {
         body = []
         change { $0.began.append("\(connection.method) \(connection.target)") }
@@ -118,6 +131,7 @@ func withServer(_ options: HTTPServer.Options = serving(), _ body: (EchoHandler,
     server.stop()
     handler.server = nil
     #expect(handler.state.withLock { $0.open } == 0)
+    #expect(handler.state.withLock { $0.kept } == 0, "memory is not given back")
     if let fault { throw fault }
 }
 
@@ -213,7 +227,55 @@ func withServer(_ options: HTTPServer.Options = serving(), _ body: (EchoHandler,
             #expect(idle.read() == "")
             next.send(ServerTests.get)
             handler.state.wait { $0.held.count < 2 }
-            #expect(handler.state.withLock { $0.open } == 2)
+            #expect(handler.state.withLock { $0.open == 2 && $0.madeRoom == 1 })
+        }
+    }
+
+    @Test func `A connection that began to wait less than a second ago is not ended`() throws {
+        let time = ManualClock()
+        let options = serving {
+            $0.connections = 1
+            $0.clock = time.clock
+        }
+        try withServer(options) { handler, path in
+            let idle = try RawClient(path)
+            handler.state.wait { $0.open < 1 }
+            time.advance(ConnectionTable.leastIdle - .nanoseconds(1))
+            let next = try RawClient(path)
+            idle.send(ServerTests.get)
+            #expect(idle.read(to: "\r\n\r\n").hasPrefix("HTTP/1.1 200"))
+            #expect(handler.state.withLock { $0.madeRoom } == 0)
+            time.advance(ConnectionTable.leastIdle)
+            #expect(idle.read() == "")
+            next.send(ServerTests.get)
+            #expect(next.read(to: "\r\n\r\n").hasPrefix("HTTP/1.1 200"))
+        }
+    }
+
+    @Test func `What has arrived behind a request is kept while it is in work, as far as the handler has memory`() throws {
+        for (most, answers) in [(Int.max, 3), (1000, 1)] {
+            try withServer { handler, path in
+                handler.state.withLock { ($0.holds, $0.most) = (true, most) }
+                let client = try RawClient(path)
+                client.send(ServerTests.get + "GET / HTTP/1.1\r\nHost: x\r\nA: \(String(repeating: "a", count: 2000))\r\n\r\n" + ServerTests.get)
+                shutdown(client.descriptor, Int32(SHUT_WR))
+                for _ in 0..<answers {
+                    handler.state.wait { $0.held.isEmpty }
+                    handler.server.resume(handler.state.withLock { $0.held.removeLast() })
+                }
+                let answer = client.read()
+                #expect(answer.ranges(of: "HTTP/1.1 200").count == answers)
+                #expect(answer.contains("Connection: close") == (answers == 1), "the client learns that the rest was not read")
+            }
+        }
+    }
+
+    @Test func `Without memory for the beginning of a head, the client is answered`() throws {
+        try withServer { handler, path in
+            handler.state.withLock { $0.most = 0 }
+            let client = try RawClient(path)
+            client.send("GET / HT")
+            #expect(client.read(to: "broken").hasPrefix("HTTP/1.1 400"))
         }
     }
 

@@ -9,6 +9,8 @@ public enum FramingFault: Error, Equatable, Sendable {
     case largeHead
     /// The head has more headers than the limit.
     case manyFields
+    /// There is no memory for the beginning of a head that has arrived.
+    case noMemory
 }
 
 /// Returns true if the byte may be part of a token, such as a method or the name of a header (RFC 9110).

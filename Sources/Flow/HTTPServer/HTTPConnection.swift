@@ -51,6 +51,10 @@ public final class HTTPConnection: @unchecked Sendable {
     /// True if the server is told when the socket can be written.
     var isToldOfWriting = false
     private(set) var closesAfterReply = false
+    /// True if bytes behind the request were given up, so that no further request can be read.
+    private var isCut = false
+    /// The bytes of memory that the handler knows of.
+    private var keptBytes = 0
     private var isComplete = false
     private var isHead = false
 
@@ -172,7 +176,7 @@ public final class HTTPConnection: @unchecked Sendable {
     func reply(status: Int, headers: [String], body: [UInt8], date: String, isLast: Bool) {
         assert(phase != .replying && phase != .closed, "a request is answered twice")
         assert(headers.count % 2 == 0, "a header has no value")
-        closesAfterReply = isLast || !framing.keepsAlive
+        closesAfterReply = isLast || isCut || !framing.keepsAlive
         output.append("HTTP/1.1 ")
         output.append(ReplyText.line(status))
         output.appendHeader("Date", date)
@@ -270,13 +274,41 @@ public final class HTTPConnection: @unchecked Sendable {
         if hasHungUp { self.hasHungUp = true }
     }
 
-    /// Gives back the memory that it does not need while it waits.
-    func rest(_ pool: inout BufferPool) { input.rest(&pool) }
+    /// Gives back the memory that it does not need while it waits, and tells the handler of the rest. If there is no memory for that, what has
+    /// arrived is given up. Returns false if the connection has something to do because of that.
+    func rest(_ pool: inout BufferPool, _ handler: any HTTPHandler) -> Bool {
+        input.rest(&pool)
+        if tell(handler) { return true }
+        input.discard(&pool)
+        let isTold = tell(handler)
+        assert(isTold, "memory is not given back")
+        isCut = true
+        switch phase {
+        case .head, .body, .chunks:
+            handler.broke(self, .noMemory)
+            assert(phase == .replying && closesAfterReply, "a request without memory was not answered")
+            return false
+        case .replying:
+            closesAfterReply = true
+            return true
+        case .waiting, .draining, .closed: return true
+        }
+    }
+
+    /// Tells the handler how much memory the connection keeps. Returns false if there is not so much.
+    private func tell(_ handler: any HTTPHandler) -> Bool {
+        let bytes = input.heldBytes
+        if bytes == keptBytes { return true }
+        guard handler.keeps(bytes: bytes, insteadOf: keptBytes) else { return false }
+        keptBytes = bytes
+        return true
+    }
 
     /// Ends the connection for good.
-    func close(_ pool: inout BufferPool) {
+    func close(_ pool: inout BufferPool, _ handler: any HTTPHandler) {
         phase = .closed
         input.discard(&pool)
+        _ = tell(handler)
         transport.close()
     }
 }

@@ -5,6 +5,11 @@ public protocol HTTPHandler: AnyObject, Sendable {
     func opened(_ connection: HTTPConnection)
     /// A connection ends. Its descriptor is still open.
     func closed(_ connection: HTTPConnection)
+    /// A connection that waits for a request is ended to make room for another one. `closed` follows.
+    func makesRoom(_ connection: HTTPConnection)
+    /// A connection that waits keeps so many bytes of memory for what has arrived, where it kept `before`. Returns false if there are not so
+    /// many. Then the connection gives up what has arrived, and ends after its reply. Fewer bytes are always there.
+    func keeps(bytes: Int, insteadOf before: Int) -> Bool
     /// The head of a request was read. Returns true if the body is wanted, and false after `HTTPServer.reply` with `isLast`.
     func began(_ connection: HTTPConnection) -> Bool
     /// A piece of the body has arrived. Returns false if the connection must end without an answer.
@@ -13,7 +18,7 @@ public protocol HTTPHandler: AnyObject, Sendable {
     func completed(_ connection: HTTPConnection)
     /// The request was resumed. The handler replies now.
     func resumed(_ connection: HTTPConnection)
-    /// The head or the framing of the body is broken. The handler replies now, with `isLast`.
+    /// The head or the framing of the body is broken, or there is no memory for it. The handler replies now, with `isLast`.
     func broke(_ connection: HTTPConnection, _ fault: FramingFault)
     /// The reply to the request was sent, or the connection was lost. `isLast` is true if the connection takes no more requests.
     func ended(_ connection: HTTPConnection, isLast: Bool)

@@ -177,17 +177,20 @@ public final class HTTPServer: @unchecked Sendable {
             case .head, .body, .chunks, .draining:
                 if connection.consume(handler) { continue }
                 if connection.wantsToWrite, connection.flush() == .failed { return close(connection) }
-                if reads == HTTPServer.turn { return again.append(connection) }
+                if reads == HTTPServer.turn {
+                    if connection.rest(&pool, handler) { return again.append(connection) }
+                    continue
+                }
                 reads += 1
                 switch connection.fill(&pool) {
                 case .bytes: connections.isBusy(connection)
                 case .ended: return close(connection)
-                case .blocked: return rest(connection)
+                case .blocked: if rest(connection) { return }
                 }
-            case .waiting: return rest(connection)
+            case .waiting: if rest(connection) { return }
             case .replying:
                 switch connection.flush() {
-                case .blocked: return rest(connection)
+                case .blocked: if rest(connection) { return }
                 case .failed: return close(connection)
                 case .done:
                     connection.replySent()
@@ -199,10 +202,10 @@ public final class HTTPServer: @unchecked Sendable {
         }
     }
 
-    /// Leaves a connection until something happens to it.
-    private func rest(_ connection: HTTPConnection) {
-        connection.rest(&pool)
-        guard connection.wantsToWrite, !connection.isToldOfWriting else { return }
+    /// Leaves a connection until something happens to it. Returns false if it must go on, because there is no memory for what has arrived.
+    private func rest(_ connection: HTTPConnection) -> Bool {
+        guard connection.rest(&pool, handler) else { return false }
+        guard connection.wantsToWrite, !connection.isToldOfWriting else { return true }
         connection.isToldOfWriting = true
         do throws(SystemFault) {
             try watch(connection, .edgeWriting)
@@ -210,6 +213,7 @@ public final class HTTPServer: @unchecked Sendable {
             // A change of what is watched needs no memory, so it fails only if the descriptor is wrong.
             preconditionFailure("an open connection cannot be watched: \(error)")
         }
+        return true
     }
 
     private func watch(_ connection: HTTPConnection, _ mode: Poll.Mode) throws(SystemFault) {
@@ -221,7 +225,7 @@ public final class HTTPServer: @unchecked Sendable {
         assert(connection.phase != .waiting || shared.withLock { $0.isEnding }, "a connection ends whose request is in work")
         if connection.exchange != nil { handler.ended(connection, isLast: true) }
         handler.closed(connection)
-        connection.close(&pool)
+        connection.close(&pool, handler)
         if door.opensAt != nil { listen() }
     }
 
@@ -273,6 +277,7 @@ public final class HTTPServer: @unchecked Sendable {
     /// Ends the connection that waits longest for a request. Returns false if none has waited long enough.
     private func endIdle() -> Bool {
         guard let connection = connections.longestIdle(at: options.clock.now()) else { return false }
+        handler.makesRoom(connection)
         close(connection)
         return true
     }

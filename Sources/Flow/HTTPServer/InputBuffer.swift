@@ -25,6 +25,8 @@ struct InputBuffer: ~Copyable {
     deinit { memory?.deallocate() }
 
     var isEmpty: Bool { at == end }
+    /// The bytes of memory that it holds.
+    var heldBytes: Int { capacity }
 
     /// The bytes that were not used.
     var waiting: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: memory.map { $0 + at }, count: end - at) }

@@ -14,6 +14,8 @@ final class ServerCalls: HTTPHandler {
 
     func opened(_ connection: HTTPConnection) { listener.opened(connection) }
     func closed(_ connection: HTTPConnection) { listener.closed(connection) }
+    func makesRoom(_ connection: HTTPConnection) { listener.makesRoom() }
+    func keeps(bytes: Int, insteadOf before: Int) -> Bool { listener.budget.change(from: before, to: bytes) }
     func began(_ connection: HTTPConnection) -> Bool { listener.began(connection) }
     func received(_ connection: HTTPConnection, _ piece: UnsafeRawBufferPointer) -> Bool { listener.received(connection, piece) }
     func completed(_ connection: HTTPConnection) { listener.completed(connection) }
@@ -32,6 +34,11 @@ extension HTTPListener {
     func closed(_ connection: HTTPConnection) {
         watch.closed(HTTPListener.peer(connection))
         connection.context = nil
+    }
+
+    func makesRoom() {
+        state.withLock { $0.shed += 1 }
+        log.note(shedConnections: 1)
     }
 
     func began(_ connection: HTTPConnection) -> Bool {
@@ -58,6 +65,7 @@ extension HTTPListener {
                 case .longTarget: .longURL(most: plan.limits.url)
                 case .largeHead: .largeHead("the headers have more than \(plan.limits.head) bytes")
                 case .manyFields: .largeHead("more than \(plan.limits.headers) headers")
+                case .noMemory: .overloaded(retryAfter: RequestHandler.pause)
                 }
         }
         exchange.letGo(budget)
@@ -237,7 +245,7 @@ extension HTTPListener {
         exchange.letGo(budget)
         // After a last reply the client has a moment to read it and to end the connection.
         let now = clock.now()
-        watch.set(HTTPListener.peer(connection), isLast ? pacing.head(from: now) : pacing.idle(from: now), isIdle: true)
+        watch.set(HTTPListener.peer(connection), isLast ? pacing.head(from: now) : pacing.idle(from: now))
         tally.note(exchange.service?.name, exchange.reply?.status)
         let isClosing = state.withLock { state in
             state.waiting[ObjectIdentifier(exchange)] = nil

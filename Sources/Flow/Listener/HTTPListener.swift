@@ -31,6 +31,8 @@ public final class HTTPListener: @unchecked Sendable {
         /// True if no request is passed to a worker any more.
         var isEnding = false
         var requests = 0
+        /// The number of connections that were ended to make room for others.
+        var shed = 0
     }
 
     let name: String
@@ -74,7 +76,7 @@ public final class HTTPListener: @unchecked Sendable {
         self.clock = clock
         self.inherited = inherited
         self.say = say
-        watch = ConnectionWatch(clock: clock, most: plan.limits.connections)
+        watch = ConnectionWatch(clock: clock)
         pacing = Pacing(limits: plan.limits)
         budget = MemoryBudget(most: plan.limits.memory)
         keys = KeyRing(plan)
@@ -99,8 +101,8 @@ public final class HTTPListener: @unchecked Sendable {
 
     /// The counts since the start.
     public var counts: ListenerCounts {
-        let (open, cut, shed) = watch.counts
-        let (requests, waiting) = state.withLock { ($0.requests, $0.waiting.count) }
+        let (open, cut) = watch.counts
+        let (requests, shed, waiting) = state.withLock { ($0.requests, $0.shed, $0.waiting.count) }
         return ListenerCounts(
             connections: open, slowConnections: cut, shedConnections: shed, requests: requests, answers: tally.counts, waiting: waiting,
             memory: budget.inUse)
@@ -135,7 +137,7 @@ public final class HTTPListener: @unchecked Sendable {
                     queue.run { exchange in heartbeat.beat { answer(exchange, at: translator) } }
                 })
         }
-        threads.append(ThreadHandle(Thread.start("\(name) watch") { [self] in watch.run { log.note(shedConnections: $0) } }))
+        threads.append(ThreadHandle(Thread.start("\(name) watch") { [self] in watch.run() }))
         threads.append(ThreadHandle(Thread.start("\(name) log") { [self] in log.run() }))
         let started = threads
         state.withLock {
@@ -239,13 +241,13 @@ public struct ListenerCounts: Sendable, Equatable {
     public var connections: Int
     /// The number of connections that were ended because their client was too slow.
     public var slowConnections: Int
-    /// The number of connections that were ended while they waited for a request, because almost as many were open as may be.
+    /// The number of connections that were ended while they waited for a request, to make room for others.
     public var shedConnections: Int
     public var requests: Int
     /// The requests that have ended, by dialect and by the class of their answer.
     public var answers: [AnswerCount]
     /// The number of requests that wait for an answer.
     public var waiting: Int
-    /// The number of bytes that all bodies hold together.
+    /// The number of bytes that all bodies hold together, and what has arrived and waits to be read as requests.
     public var memory: Int
 }

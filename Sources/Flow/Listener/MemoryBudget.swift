@@ -1,4 +1,5 @@
-// The memory that all bodies may use together. Ten thousand clients that each send the largest allowed body cannot fill the machine.
+// The memory that all bodies, and what has arrived behind them, may use together. Ten thousand clients that each send the largest allowed body,
+// or requests behind one that is in work, cannot fill the machine.
 
 internal import Platform
 
@@ -18,6 +19,13 @@ final class MemoryBudget: Sendable {
             held += bytes
             return true
         }
+    }
+
+    /// Replaces a quantity that was taken by another one. Returns false, changing nothing, if not enough is left.
+    func change(from before: Int, to bytes: Int) -> Bool {
+        if bytes > before { return take(bytes - before) }
+        giveBack(before - bytes)
+        return true
     }
 
     func giveBack(_ bytes: Int) {
