@@ -128,14 +128,13 @@ private final class Lines: Sendable {
                 + "(the paths are /v1/events, /v1/logs), refused 1 request with another method than POST")
         log.note(.noCertificate)
         log.note(.otherOrigin)
-        log.note(shedConnections: 0)
-        log.note(shedConnections: 7)
+        for _ in 0..<7 { log.noteShedConnection() }
         log.end()
         log.run()
         #expect(
             lines.all == [
                 "in: refused 1 request without a certificate of a client, refused 1 request of web pages whose origin is not in 'origins', "
-                    + "ended 7 idle connections to make room for others, since almost as many are open as may be"
+                    + "ended 7 idle connections to make room for others, since as many are open as may be"
             ])
     }
 

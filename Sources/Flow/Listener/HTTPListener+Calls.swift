@@ -38,7 +38,7 @@ extension HTTPListener {
 
     func makesRoom() {
         state.withLock { $0.shed += 1 }
-        log.note(shedConnections: 1)
+        log.noteShedConnection()
     }
 
     func began(_ connection: HTTPConnection) -> Bool {

@@ -1,6 +1,6 @@
-// A listener: one address, one thread that handles HTTP, and workers that pass events to the sink. It answers 2xx only after the sink has
-// confirmed that the events are kept. A client never costs more than the limits allow. A stop answers every request that was received in
-// full. A listener never answers 500 and never redirects.
+// A listener: one address, one thread that handles HTTP and small requests, and workers for the others, which all pass events to the sink. It
+// answers 2xx only after the sink has confirmed that the events are kept. A client never costs more than the limits allow. A stop answers
+// every request that was received in full. A listener never answers 500 and never redirects.
 
 internal import Events
 internal import Glibc

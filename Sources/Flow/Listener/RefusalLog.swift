@@ -44,18 +44,15 @@ final class RefusalLog: Sendable {
         case .otherOrigin: kind = .origin
         default: return
         }
-        add(1, to: kind)
+        add(kind)
     }
 
-    /// Counts connections that were ended to make room for others.
-    func note(shedConnections count: Int) {
-        if count > 0 { add(count, to: .connection) }
-    }
+    /// Counts a connection that was ended to make room for another one.
+    func noteShedConnection() { add(.connection) }
 
-    private func add(_ count: Int, to kind: Kind) {
-        assert(count > 0, "nothing is counted")
+    private func add(_ kind: Kind) {
         let isFirst = state.withLock { state in
-            defer { state.counts[kind.rawValue] += count }
+            defer { state.counts[kind.rawValue] += 1 }
             return !state.isPending
         }
         if isFirst { state.wake() }
@@ -91,7 +88,7 @@ final class RefusalLog: Sendable {
             switch kind {
             case .connection:
                 return "ended \(grouped(count)) idle \(count == 1 ? "connection" : "connections") to make room for others, "
-                    + "since almost as many are open as may be"
+                    + "since as many are open as may be"
             case .key: return "\(requests) without a key that is valid for it"
             case .certificate: return "\(requests) without a certificate of a client"
             case .path: return "\(requests) to a path that is not there (the paths are \(paths.joined(separator: ", ")))"
