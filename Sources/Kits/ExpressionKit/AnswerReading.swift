@@ -33,6 +33,12 @@ struct AnswerReading {
         return AnswerRules.Judged(outcome: standard)
     }
 
+    /// The body of an answer: the value of its JSON, or else a text. It must not be used after the JSON is gone.
+    static func body(of reply: Reply, _ json: UnsafeBufferPointer<UInt8>?) -> Value {
+        json.flatMap { json in json.baseAddress.flatMap { Value(validJSON: $0, count: json.count) } }
+            ?? .string(TextValue(String(decoding: reply.body, as: UTF8.self)))
+    }
+
     /// The value of the header fields by their names.
     static func headers(of reply: Reply) -> Value {
         var names: [String] = []
@@ -182,6 +188,10 @@ struct AnswerReading {
     // MARK: - Values
 
     private func truth(_ condition: Expression, _ variables: [String: Value]) -> Result<Bool, EvaluationFault> {
+        AnswerReading.truth(condition, variables)
+    }
+
+    static func truth(_ condition: Expression, _ variables: [String: Value]) -> Result<Bool, EvaluationFault> {
         condition.value(of: variables).flatMap { value in
             guard case .bool(let holds) = value else { return .failure(EvaluationFault(notBooleanIn: condition)) }
             return .success(holds)
@@ -199,8 +209,12 @@ struct AnswerReading {
         }
     }
 
-    /// Returns the words of the server after a colon, safe to show. They are empty if there are none.
     private func reason(_ expression: Expression?, _ variables: [String: Value]) -> String {
+        AnswerReading.reason(expression, variables, hiding: secrets)
+    }
+
+    /// Returns the words of the server after a colon, safe to show. They are empty if there are none.
+    static func reason(_ expression: Expression?, _ variables: [String: Value], hiding secrets: Secrets) -> String {
         guard let expression, case .success(let value) = expression.value(of: variables) else { return "" }
         let text: String
         if case .string(let string) = value { text = string.string } else { text = value.json ?? "" }
