@@ -127,7 +127,7 @@ struct Scenario {
             var plan = lane.delivery
             plan.batch.events = 1 + roll(5)
             plan.batch.bytes = 200 + roll(1000)
-            plan.batch.wait = roll(3) == 0 ? nil : .milliseconds(Int64(roll(2) * roll(400)))
+            plan.batch.wait = .milliseconds(Int64(roll(2) * roll(400)))
             plan.queue.memory = plan.batch.bytes * (1 + roll(4))
             if roll(4) > 0 { plan.queue.disk = 1 << 30 }
             plan.queue.full = plan.queue.disk != nil && roll(3) == 0 ? .spill : .block
