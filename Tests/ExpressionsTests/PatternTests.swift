@@ -64,7 +64,7 @@ import Testing
         let paths = PathTrie(expression.paths)
         let line = try ScannedLine(#"{"a":"\#(String(repeating: "x", count: 100_000))"}"#, paths)
         var evaluator = Evaluator(ExpressionSet([expression], paths: paths))
-        let steps = EventSteps(15_000)
+        let steps = EventSteps(shared: 15_000)
         defer { steps.destroy() }
         let around = EvaluationContext(now: 0, steps: steps)
         let truths = (0..<4).map { _ in evaluator.decide(0, event: line.event, around: around) }
@@ -74,7 +74,24 @@ import Testing
             return
         }
         #expect(fault.message == "the expressions and masks of the event take more steps than they may together")
-        steps.left = 100_000
+        steps.begin()
         #expect(evaluator.decide(0, event: line.event, around: around) == .no)
+    }
+
+    @Test(arguments: ["this.a.contains('y')", "this.a == 'y'", "this.a in ['y', 'z']", "glob(this.a, '*y')"])
+    func `a comparison with a long text takes steps, and one with a usual text takes none`(_ text: String) throws {
+        let expression = try Expression(text)
+        let paths = PathTrie(expression.paths)
+        let steps = EventSteps(shared: 70)
+        defer { steps.destroy() }
+        for (bytes, isUsual) in [(1000, true), (40_000, false)] {
+            let line = try ScannedLine(#"{"a":"\#(String(repeating: "x", count: bytes))"}"#, paths)
+            var evaluator = Evaluator(ExpressionSet([expression], paths: paths))
+            let around = EvaluationContext(now: 0, steps: steps)
+            #expect(evaluator.decide(0, event: line.event, around: around) == .no)
+            #expect(isUsual == (steps.left.shared == 70))
+            guard !isUsual else { continue }
+            #expect(evaluator.decide(0, event: line.event, around: around) == .error && steps.available == 0)
+        }
     }
 }

@@ -38,6 +38,9 @@ extension Judge {
     public mutating func findings(on event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [Finding] {
         let tried = tried(event, arrival: arrival, source: source)
         return tried.indices.map { index in
+            // The reasons are found with the steps that the route had.
+            context.steps.left = tried[index].left
+            context.steps.beginRule()
             var finding = finding(index, verdict: tried[index].verdict, event: event)
             finding.steps = tried[index].steps
             if finding.verdict == .filtered(.else) { finding.takenBy = tried.firstIndex { $0.verdict.isTaking } }

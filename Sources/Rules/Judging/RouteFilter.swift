@@ -39,6 +39,7 @@ struct RouteFilter {
     @inline(__always) mutating func stage(_ event: ScannedEvent, route index: Int, context: inout EventContext) -> FilterStage? {
         assert(routes.indices.contains(index), "the plan does not have this route")
         let route = routes.baseAddress! + index
+        context.steps.beginRule()
         if let bounds, !bounds[index] { return .key }
         if route.pointee.takesRest, isTaken { return .else }
         if isForLedger, !route.pointee.matchesType { return .match }

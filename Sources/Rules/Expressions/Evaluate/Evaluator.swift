@@ -113,13 +113,31 @@ public struct Evaluator: ~Copyable {
             var answer = event.slots[node.pointee.slot].isPresent ? Truth.no : .error
             var one = node.pointee.left
             while one < node.pointee.right, answer == .no {
-                answer = Quick.look(UnsafePointer(nodes + one), event)
+                answer = Evaluator.look(UnsafePointer(nodes + one), event, around)
                 one += 1
             }
             return answer
         case .general: return general(node.pointee.left, index: index, event: event, around: around)
-        default: return Quick.look(node, event)
+        default: return Evaluator.look(node, event, around)
         }
+    }
+
+    /// Compares a member with a constant. A usual text takes no steps.
+    @inline(__always) private static func look(
+        _ node: UnsafePointer<Quick>, _ event: ScannedEvent, _ around: EvaluationContext
+    ) -> Truth {
+        let slot = event.slots[node.pointee.slot]
+        guard Int(slot.end &- slot.start) < Quick.bytesOfStep || isAffordable(node, bytes: Int(slot.end &- slot.start), around) else {
+            return .error
+        }
+        return Quick.look(node, event)
+    }
+
+    /// Takes the steps for comparing a long text. Returns false if too few are left; then the rule has none any more.
+    @inline(never) private static func isAffordable(_ node: UnsafePointer<Quick>, bytes: Int, _ around: EvaluationContext) -> Bool {
+        guard let steps = around.steps, !steps.take(Quick.steps(node, bytes: bytes)) else { return true }
+        steps.takeAll()
+        return false
     }
 
     @inline(never)

@@ -26,11 +26,14 @@ struct Machine: ~Copyable {
     init(limits: ExpressionLimits) { self.limits = limits }
 
     mutating func run(_ code: Code) throws(Failure) -> Value {
-        let allowed = min(limits.steps, eventSteps?.left ?? .max)
+        let allowed = min(limits.steps, eventSteps?.available ?? .max)
         steps = allowed
         bytes = limits.bytes
         locals.removeAll(keepingCapacity: true)
-        defer { if let eventSteps { eventSteps.left -= allowed - max(0, steps) } }
+        defer {
+            let areTaken = eventSteps?.take(allowed - max(0, steps)) ?? true
+            assert(areTaken, "an evaluation took more steps than were left")
+        }
         do throws(Failure) {
             return try value(code)
         } catch {

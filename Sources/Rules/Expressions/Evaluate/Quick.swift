@@ -1,7 +1,7 @@
 // Decides the usual conditions on the bytes of the event: a comparison of a member with a constant, `has`, and their combinations by
 // `&&`, `||` and `!`. The nodes are plain values in memory that never moves. Therefore they make no values and count no references.
-// The answer is the same as that of the code that a node replaces, except that no steps are counted, so no limit stops it. A condition
-// that has no node of its own is left to its code.
+// The answer is the same as that of the code that a node replaces, except that other steps are counted: none for a usual text, and few for a
+// long one. A condition that has no node of its own is left to its code.
 
 internal import Events
 
@@ -186,6 +186,18 @@ extension Operator {
 }
 
 extension Quick {
+    /// The bytes of a text whose comparison counts as one step. A shorter text takes none.
+    static let bytesOfStep = 1024
+
+    /// Returns the steps for comparing a text of so many bytes. A glob can compare each byte of the text with each of its own.
+    static func steps(_ node: UnsafePointer<Quick>, bytes: Int) -> Int {
+        switch node.pointee.kind {
+        case .has, .flag: 0
+        case .glob: bytes * max(1, node.pointee.text.count) / bytesOfStep
+        default: bytes / bytesOfStep
+        }
+    }
+
     /// Decides a node of a kind that looks at one member.
     @inline(__always) static func look(_ node: UnsafePointer<Quick>, _ event: ScannedEvent) -> Truth {
         let slot = event.slots[node.pointee.slot]
