@@ -162,9 +162,11 @@ extension AnswerRules {
             variables["count"] = .int(Int64(request.count))
             let body = json.flatMap { json in json.baseAddress.flatMap { Value(validJSON: $0, count: json.count) } }
             variables["body"] = body ?? .string(TextValue(String(decoding: reply.body, as: UTF8.self)))
+            let steps = EventSteps()
+            defer { steps.destroy() }
             let reading = AnswerReading(
-                rules: rules, variables: variables, reply: reply, request: request, standard: standard, answered: answered, secrets: secrets
-            )
+                rules: rules, variables: variables, reply: reply, request: request, standard: standard, answered: answered,
+                secrets: secrets, steps: steps)
             return reading.judge()
         }
     }

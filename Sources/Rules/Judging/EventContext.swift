@@ -35,6 +35,9 @@ struct EventContext: ~Copyable {
         name.forget()
     }
 
+    /// Begins with the rules of `emit`, which have as many steps as all routes together.
+    func beginEmit() { steps.begin() }
+
     /// Returns the name of the event, or nil if it has none.
     @inline(__always) mutating func readName(_ event: ScannedEvent) -> ByteRun? { name.read(event, slot: nameSlot) }
 

@@ -8,6 +8,8 @@ public struct EventSteps: BitwiseCopyable, @unchecked Sendable {
     public static let shared = 500_000
     /// The steps that each rule has for itself. It takes these first.
     public static let ofRule = 1000
+    /// The bytes of a text that a comparison with constants reads in one step. A shorter text takes none.
+    public static let bytesOfComparison = 1024
 
     /// What is left. A trial sets it back to what it was before.
     public struct Left: BitwiseCopyable, Sendable {
@@ -15,6 +17,11 @@ public struct EventSteps: BitwiseCopyable, @unchecked Sendable {
         public var shared: Int
         /// The own steps of the present rule.
         public var own: Int
+
+        public init(shared: Int, own: Int) {
+            self.shared = shared
+            self.own = own
+        }
     }
 
     private let counter: UnsafeMutablePointer<Left>

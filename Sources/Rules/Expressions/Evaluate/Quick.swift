@@ -186,16 +186,30 @@ extension Operator {
 }
 
 extension Quick {
-    /// The bytes of a text whose comparison counts as one step. A shorter text takes none.
-    static let bytesOfStep = 1024
-
     /// Returns the steps for comparing a text of so many bytes. A glob can compare each byte of the text with each of its own.
     static func steps(_ node: UnsafePointer<Quick>, bytes: Int) -> Int {
         switch node.pointee.kind {
         case .has, .flag: 0
-        case .glob: bytes * max(1, node.pointee.text.count) / bytesOfStep
-        default: bytes / bytesOfStep
+        case .glob: bytes * max(1, node.pointee.text.count) / EventSteps.bytesOfComparison
+        default: bytes / EventSteps.bytesOfComparison
         }
+    }
+
+    /// Decides whether a member is one of the constant texts in `choices`. The text of the member is decoded once for all of them.
+    @inline(__always) static func isAny(
+        _ choices: UnsafeBufferPointer<Quick>, _ node: UnsafePointer<Quick>, _ event: ScannedEvent
+    ) -> Truth {
+        let slot = event.slots[node.pointee.slot]
+        guard slot.isPresent else { return .error }
+        let start = event.block + Int(slot.start)
+        guard start[0] == UInt8(ascii: "\"") else { return .no }
+        func find(_ text: UnsafeBufferPointer<UInt8>) -> Truth {
+            for choice in choices where choice.text.count == text.count && isSame(text, at: 0, constant: choice.text) { return .yes }
+            return .no
+        }
+        let body = UnsafeBufferPointer(start: start + 1, count: Int(slot.end - slot.start) - 2)
+        guard Text.isEscaped(body) else { return find(body) }
+        return Text.withText(body) { text in text.map(find) ?? .error }
     }
 
     /// Decides a node of a kind that looks at one member.
