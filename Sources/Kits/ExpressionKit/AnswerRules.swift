@@ -161,9 +161,11 @@ extension AnswerRules {
             variables["headers"] = AnswerReading.headers(of: reply)
             variables["count"] = .int(Int64(request.count))
             variables["body"] = AnswerReading.body(of: reply, json)
+            let steps = EventSteps()
+            defer { steps.destroy() }
             let reading = AnswerReading(
-                rules: rules, variables: variables, reply: reply, request: request, standard: standard, answered: answered, secrets: secrets
-            )
+                rules: rules, variables: variables, reply: reply, request: request, standard: standard, answered: answered,
+                secrets: secrets, steps: steps)
             return reading.judge()
         }
     }

@@ -100,16 +100,19 @@ package struct ErasureAnswers: Sendable {
             variables["headers"] = AnswerReading.headers(of: reply)
             variables["body"] = AnswerReading.body(of: reply, json)
             variables["state"] = .string(TextValue(state))
+            let steps = EventSteps()
+            defer { steps.destroy() }
             return subjects.map { subject in
+                steps.begin()
                 variables["id"] = .string(TextValue(subject.id))
                 variables["member"] = .string(TextValue(subject.member))
-                return judge(reply, variables, standard: standard, answered: answered, hiding: secrets)
+                return judge(reply, variables, steps, standard: standard, answered: answered, hiding: secrets)
             }
         }
     }
 
     private func judge(
-        _ reply: Reply, _ variables: [String: Value], standard: Outcome, answered: String, hiding secrets: Secrets
+        _ reply: Reply, _ variables: [String: Value], _ steps: EventSteps, standard: Outcome, answered: String, hiding secrets: Secrets
     ) -> Judged {
         let status = reply.status
         func unread(_ why: String) -> Judged {
@@ -120,7 +123,7 @@ package struct ErasureAnswers: Sendable {
         for (number, rule) in rules.enumerated() {
             let place = "erase.answers[\(number)]"
             if let condition = rule.condition {
-                switch AnswerReading.truth(condition, variables) {
+                switch AnswerReading.truth(condition, variables, steps) {
                 case .success(false): continue
                 case .success(true): break
                 case .failure(let fault): return unread("\(place).where: \(fault)")
@@ -128,12 +131,12 @@ package struct ErasureAnswers: Sendable {
             }
             var state: String?
             if let expression = rule.state {
-                switch ErasureAnswers.state(expression, variables) {
+                switch ErasureAnswers.state(expression, variables, steps) {
                 case .success(let text): state = text
                 case .failure(let why): return unread("\(place).state \(why.words)")
                 }
             }
-            let words = answered + AnswerReading.reason(rule.reason, variables, hiding: secrets)
+            let words = answered + AnswerReading.reason(rule.reason, variables, steps, hiding: secrets)
             let outcome: Outcome =
                 switch rule.word {
                 case .confirmed where ErasureAnswers.canConfirm(status): .delivered
@@ -159,9 +162,9 @@ package struct ErasureAnswers: Sendable {
     private struct Unusable: Error { let words: String }
 
     /// Returns the state that an expression gives: a text, or a whole number as text.
-    private static func state(_ expression: Expression, _ variables: [String: Value]) -> Result<String, Unusable> {
+    private static func state(_ expression: Expression, _ variables: [String: Value], _ steps: EventSteps) -> Result<String, Unusable> {
         let text: String
-        switch expression.value(of: variables) {
+        switch expression.value(of: variables, steps: steps) {
         case .failure(let fault): return .failure(Unusable(words: "cannot be evaluated: \(fault)"))
         case .success(.string(let value)): text = value.string
         case .success(.int(let number)): text = "\(number)"
