@@ -103,8 +103,8 @@ struct SubjectIndex {
 
     private func words(of name: String) -> String {
         let provider = providers[name] ?? Provider()
-        let where_ = provider.routes.isEmpty ? "no route leads to it now" : "routes: \(provider.routes.joined(separator: ", "))"
-        var rows = [("module", provider.plugin ?? "not in the configuration any more"), ("gets", where_)]
+        let gets = provider.routes.isEmpty ? "no route leads to it now" : "routes: \(provider.routes.joined(separator: ", "))"
+        var rows = [("module", provider.plugin ?? "not in the configuration any more"), ("gets", gets)]
         rows.append(("waiting for it", "\(SubjectIndex.counted(provider.waiting, "event")), which it may have taken if one is in flight"))
         rows.append(("given up", "\(SubjectIndex.counted(provider.letters, "event")); reason and attempts say if it was sent"))
         if provider.inFlight > 0 {
