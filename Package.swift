@@ -297,7 +297,7 @@ let package = Package(
         // Compares the consent in the event and in the ledger with the consent that a route demands.
         module(
             "ConsentGate", in: "Consent", ["Admission", "Matching", "Signals", "Plans", "Events", "Platform", "CPlatform"]),
-        module("Matching", in: "Rules", ["Plans", "Events"]),
+        module("Matching", in: "Rules", ["Plans", "Events", "CPlatform"]),
         // Merkle trees, signed notes and their proofs, after RFC 6962 and C2SP. Pure: bytes in, hashes and verdicts out.
         module("MerkleLog", in: "Consent", ["Encoding", "CCrypto"]),
         // Parcels and batches, which take only admitted events.

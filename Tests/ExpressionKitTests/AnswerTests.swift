@@ -67,6 +67,15 @@ struct AnswerTests {
         #expect(longer.outcome.hasSuffix("; 0 delivered; 1 delivered; 2 delivered"))
     }
 
+    @Test("all items of an answer share its steps: with a hostile answer the first are judged, and the rest are unknown")
+    func hostileAnswer() throws {
+        let rules = #"[{"items": "body.items", "rejected": "item.matches('[ab]{500}c')", "index": "0"}]"#
+        let items = Array(repeating: "\"\(String(repeating: "a", count: 40_000))\"", count: 12).joined(separator: ",")
+        let outcome = try judge(rules, "{\"items\":[\(items)]}").outcome
+        #expect(outcome.contains("of the event take more steps than they may together"), "\(outcome)")
+        #expect(try judge(rules, #"{"items":["a","b"]}"#).outcome.hasPrefix("mixed delivered; 0 delivered"))
+    }
+
     @Test("an item that cannot be evaluated makes its event unknown, and no other")
     func brokenItem() throws {
         let outcome = try judge(inOrder, #"{"items":[{"s":200},{},{"s":200}]}"#).outcome

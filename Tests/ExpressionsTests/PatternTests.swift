@@ -64,7 +64,7 @@ import Testing
         let paths = PathTrie(expression.paths)
         let line = try ScannedLine(#"{"a":"\#(String(repeating: "x", count: 100_000))"}"#, paths)
         var evaluator = Evaluator(ExpressionSet([expression], paths: paths))
-        let steps = EventSteps(15_000)
+        let steps = EventSteps(shared: 15_000)
         defer { steps.destroy() }
         let around = EvaluationContext(now: 0, steps: steps)
         let truths = (0..<4).map { _ in evaluator.decide(0, event: line.event, around: around) }
@@ -74,7 +74,71 @@ import Testing
             return
         }
         #expect(fault.message == "the expressions and masks of the event take more steps than they may together")
-        steps.left = 100_000
+        steps.begin()
         #expect(evaluator.decide(0, event: line.event, around: around) == .no)
+    }
+
+    @Test(arguments: ["this.a.contains('y')", "this.a == 'y'", "this.a in ['y', 'z']", "glob(this.a, '*y')"])
+    func `a comparison with a long text takes steps, and one with a usual text takes none`(_ text: String) throws {
+        let expression = try Expression(text)
+        let paths = PathTrie(expression.paths)
+        let steps = EventSteps(shared: 100)
+        defer { steps.destroy() }
+        for (bytes, isUsual) in [(1000, true), (40_000, false)] {
+            let line = try ScannedLine(#"{"a":"\#(String(repeating: "x", count: bytes))"}"#, paths)
+            var evaluator = Evaluator(ExpressionSet([expression], paths: paths))
+            let around = EvaluationContext(now: 0, steps: steps)
+            #expect(evaluator.decide(0, event: line.event, around: around) == .no)
+            let taken = 100 - steps.available
+            #expect(isUsual == (taken == 0))
+            guard !isUsual else { continue }
+            steps.left = EventSteps.Left(shared: taken - 1, own: 0)
+            #expect(evaluator.decide(0, event: line.event, around: around) == .error && steps.available == 0)
+        }
+    }
+
+    @Test(arguments: [
+        "a <= b", "a.startsWith(b)", "a.endsWith(b)", "!isIP(a)", "a.trim() == a", "a == b", "a.contains(b)", "a.indexOf(b) == 0",
+        "size(a) > 0", "glob(a, '*')", "bytes(a) == bytes(b)", "string(bytes(a)) == b", "a.reverse() != ''", "json(a) != ''",
+        "a.format([1]) == b",
+    ])
+    func `whatever reads a long text takes a step for each 64 bytes, each time`(_ text: String) throws {
+        let many = "[0,1,2,3,4,5,6,7,8,9].all(i, \(text))"
+        let expression = try Expression("cel.bind(a, this.a, cel.bind(b, this.b, \(many)))")
+        let paths = PathTrie(expression.paths)
+        let steps = EventSteps()
+        defer { steps.destroy() }
+        let bytes = 32_000
+        let long = String(repeating: "x", count: bytes)
+        let line = try ScannedLine(#"{"a":"\#(long)","b":"\#(long)"}"#, paths)
+        var evaluator = Evaluator(ExpressionSet([expression], paths: paths))
+        #expect(evaluator.decide(0, event: line.event, around: EvaluationContext(now: 0, steps: steps)) == .yes)
+        let reading = 2 * bytes / 64
+        #expect(EventSteps.shared - steps.available >= reading + 10 * bytes / 64)
+    }
+
+    @Test func `a value that is written takes steps and bytes like one that is made`() throws {
+        let expression = try Expression("[1, 2, 3, 4, 5, 6, 7, 8, 9].map(i, this.a)")
+        let paths = PathTrie(expression.paths)
+        let set = ExpressionSet([expression], paths: paths)
+        let steps = EventSteps()
+        defer { steps.destroy() }
+        let around = EvaluationContext(now: 0, steps: steps)
+        var evaluator = Evaluator(set)
+        var buffer = ByteBuffer()
+        for (bytes, isWritten) in [(100_000, true), (2_000_000, false)] {
+            let line = try ScannedLine("{\"a\":[\(String(repeating: "1,", count: bytes / 2))1]}", paths)
+            steps.begin()
+            buffer.removeAll()
+            #expect(evaluator.write(0, event: line.event, around: around, to: &buffer) == isWritten)
+            let written = buffer.count
+            #expect((written > 9 * bytes) == isWritten)
+            guard isWritten else { continue }
+            #expect(EventSteps.shared - steps.available >= 9 * bytes / 64)
+        }
+        let left = buffer.count
+        #expect(left == 0)
+        let line = try ScannedLine("{\"a\":[\(String(repeating: "1,", count: 1_000_000))1]}", paths)
+        #expect(evaluator.fault(0, event: line.event, around: EvaluationContext(now: 0))?.message.contains("larger values") == true)
     }
 }

@@ -60,4 +60,50 @@ import Testing
         three.take(line(bytes))
         #expect((0..<3).map { three.tally.transformErrors(route: $0) } == [0, 0, 1])
     }
+
+    /// A plan with so many routes, each of which takes an event if the expression is true.
+    private func many(_ count: Int, where text: (Int) -> String) throws -> Plan {
+        var plan = Models.plan()
+        plan.routes = try (0..<count).map { index in
+            let condition = try Expression.condition(text(index))
+            return route { $0.condition = condition }
+        }
+        return plan
+    }
+
+    private let email = #"!this.a.matches('[a-z0-9._%+-]+@[a-z0-9.-]+[.][a-z]{2,}')"#
+
+    @Test func `500 routes with a usual pattern all judge a text of 12 KB`() throws {
+        let verdicts = JudgeFixture(try many(500) { _ in email }).verdicts(line(12_000))
+        #expect(verdicts.count == 500 && verdicts.allSatisfy { $0 == .admitted })
+    }
+
+    @Test func `a usual route after hostile ones that took all shared steps still has its own, and explain agrees`() throws {
+        let hostile = "!this.a.matches('[a-z]+[0-9]+[a-z]')"
+        let fixture = JudgeFixture(try many(14) { $0 < 13 ? hostile : "size(this.b) + 1 == 2" })
+        let event = #"{"a":"\#(String(repeating: "x", count: 800_000))","b":"y"}"#
+        let verdicts = fixture.verdicts(event)
+        #expect(verdicts[12] == .filtered(.whereErrors) && verdicts[13] == .admitted)
+        let findings = fixture.findings(event)
+        #expect(findings.map(\.verdict) == verdicts)
+        #expect(findings[12].condition?.fault?.message.contains("of the event") == true)
+        #expect(findings[13].condition?.holds == true)
+    }
+
+    @Test func `the rules that give an answer never take more steps together than the event has`() throws {
+        let texts = [email, "!this.a.matches('a[ab]{200}c')", "size(this.a.split('')) > 0", "!this.a.contains('q')"]
+        let event = line(20_000)
+        let costs = try texts.map { text in
+            let fixture = JudgeFixture(try many(1) { _ in text })
+            fixture.take(event)
+            let left = fixture.judge.context.steps.left
+            return EventSteps.shared + EventSteps.ofRule - left.shared - left.own
+        }
+        #expect(costs.allSatisfy { $0 > 0 })
+        let count = 200
+        let verdicts = JudgeFixture(try many(count) { texts[$0 % texts.count] }).verdicts(event)
+        let taken = verdicts.enumerated().reduce(0) { $0 + ($1.element == .admitted ? costs[$1.offset % costs.count] : 0) }
+        #expect(verdicts.contains(.filtered(.whereErrors)), "the plan is not hostile")
+        #expect(taken > EventSteps.shared / 2 && taken <= EventSteps.shared + count * EventSteps.ofRule)
+    }
 }

@@ -217,7 +217,7 @@ import Testing
         if finding.steps.contains(where: { ($0.step ?? 0) >= transforms.count }) { return "a step that does not exist" }
         let holding = finding.steps.indices.filter { index in
             switch finding.steps[index].report {
-            case .broken: return true
+            case .broken, .unread: return true
             case .erred, .unsearched: return false
             case .found(let finds):
                 guard let scrub = finding.steps[index].step.map({ transforms[$0] }) as? ScrubStep else { return true }

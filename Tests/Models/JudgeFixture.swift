@@ -45,6 +45,8 @@ final class JudgeFixture {
         withEvent(line) { event in judge.findings(on: event, arrival: arrival) } ?? []
     }
 
+    func emitFaults(_ line: String) -> [EmitFault] { withEvent(line) { event in judge.emitFaults(of: event) } ?? [] }
+
     /// Returns the events that are emitted for the event, each as a line.
     func emissions(_ line: String, arrival: Int64 = 0) -> [String] {
         (withEvent(line) { event in judge.emissions(of: event, arrival: arrival) } ?? []).map { String(decoding: $0, as: UTF8.self) }

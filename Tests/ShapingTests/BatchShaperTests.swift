@@ -103,6 +103,18 @@ struct BatchShaperTests {
         guard case .rejected? = made.own[0] else { return #expect(Bool(false), "\(made.own)") }
     }
 
+    @Test("an event that takes more steps than it may is rejected, and the others of its batch are handed over")
+    func starved() {
+        let greedy = condition("this.a.matches('[ab]{500}c')")
+        let steps: [any Step] = (0..<6).map { SetStep([(path: try! Path(parsing: "z\($0)"), value: .expression(greedy))]) }
+        let long = #"{"a":"\#(String(repeating: "a", count: 100_000))"}"#
+        let made = shaped(shape { $0.transforms = steps + [ScrubStep()] }, batch([#"{"a":"1"}"#, long, #"{"a":"3"}"#]))
+        #expect(made.batch?.count == 2 && made.own.count == 1)
+        guard case .rejected(let answer)? = made.own[1] else { return #expect(Bool(false), "\(made.own)") }
+        #expect(
+            answer.message == "the event cannot be transformed for its provider: its transform takes more steps than the event may take")
+    }
+
     @Test("the same event gets the same bytes, wherever it stands and whatever came before; `now` is its time of arrival")
     func repeats() {
         let key = Key(name: "ids", secret: Secret(Array("an example's key of some length".utf8)))

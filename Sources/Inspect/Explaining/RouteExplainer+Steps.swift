@@ -27,6 +27,7 @@ extension RouteExplainer {
         case .erred(let path, let fault): "cannot set \(printable(path.description)), \(RouteExplainer.error(fault))"
         case .unsearched(let count):
             "mask replaces \(count == 1 ? "a string" : "\(count) strings") whole, because to search takes more steps than the event may take"
+        case .unread: "to run it takes more steps than the event may take"
         case .broken(let fault): "its result is not an event, \(printable(fault.message))"
         }
     }

@@ -44,6 +44,9 @@ struct RouteExplainer {
 
     private var filter: String {
         let name = Path(keys: ["event"])
+        if finding.isUncompared {
+            return "to compare its name and members takes more steps than the event may take, so the route does not take it"
+        }
         if let other = finding.takenBy { return "taken before, by \(shown(plan.routes[other].name))" }
         if finding.verdict == .filtered(.not) { return excluded(name) }
         let globs = route.events.map { shown($0.pattern) }

@@ -14,6 +14,8 @@ struct AnswerReading {
     let standard: Outcome
     let answered: String
     let secrets: Secrets
+    /// The steps that all evaluations for this answer share, so that no answer keeps the thread busy for long, however many items it has.
+    let steps: EventSteps
 
     /// The most bytes of the words of a server that are kept.
     private static let longestReason = 300
@@ -31,6 +33,12 @@ struct AnswerReading {
             if let items = rule.items { return judge(items, rule.reason, "answers[\(number)]") }
         }
         return AnswerRules.Judged(outcome: standard)
+    }
+
+    /// The body of an answer: the value of its JSON, or else a text. It must not be used after the JSON is gone.
+    static func body(of reply: Reply, _ json: UnsafeBufferPointer<UInt8>?) -> Value {
+        json.flatMap { json in json.baseAddress.flatMap { Value(validJSON: $0, count: json.count) } }
+            ?? .string(TextValue(String(decoding: reply.body, as: UTF8.self)))
     }
 
     /// The value of the header fields by their names.
@@ -84,7 +92,7 @@ struct AnswerReading {
 
     private func judge(_ items: AnswerRules.Items, _ reason: Expression?, _ place: String) -> AnswerRules.Judged {
         let list: Value
-        switch items.list.value(of: variables) {
+        switch items.list.value(of: variables, steps: steps) {
         case .success(let value): list = value
         case .failure(let fault): return unread("\(place).items: \(fault)")
         }
@@ -121,13 +129,13 @@ struct AnswerReading {
         switch naming {
         case .position: index = position
         case .index(let expression):
-            switch expression.value(of: variables) {
+            switch expression.value(of: variables, steps: steps) {
             case .success(.int(let number)): index = Int(exactly: number)
             case .success(.uint(let number)): index = Int(exactly: number)
             default: index = nil
             }
         case .id(let expression):
-            guard case .success(.string(let id)) = expression.value(of: variables) else { return [] }
+            guard case .success(.string(let id)) = expression.value(of: variables, steps: steps) else { return [] }
             return events[id.bytes] ?? []
         }
         guard let index, (0..<request.count).contains(index) else { return [] }
@@ -182,7 +190,11 @@ struct AnswerReading {
     // MARK: - Values
 
     private func truth(_ condition: Expression, _ variables: [String: Value]) -> Result<Bool, EvaluationFault> {
-        condition.value(of: variables).flatMap { value in
+        AnswerReading.truth(condition, variables, steps)
+    }
+
+    static func truth(_ condition: Expression, _ variables: [String: Value], _ steps: EventSteps) -> Result<Bool, EvaluationFault> {
+        condition.value(of: variables, steps: steps).flatMap { value in
             guard case .bool(let holds) = value else { return .failure(EvaluationFault(notBooleanIn: condition)) }
             return .success(holds)
         }
@@ -199,9 +211,15 @@ struct AnswerReading {
         }
     }
 
-    /// Returns the words of the server after a colon, safe to show. They are empty if there are none.
     private func reason(_ expression: Expression?, _ variables: [String: Value]) -> String {
-        guard let expression, case .success(let value) = expression.value(of: variables) else { return "" }
+        AnswerReading.reason(expression, variables, steps, hiding: secrets)
+    }
+
+    /// Returns the words of the server after a colon, safe to show. They are empty if there are none.
+    static func reason(
+        _ expression: Expression?, _ variables: [String: Value], _ steps: EventSteps, hiding secrets: Secrets
+    ) -> String {
+        guard let expression, case .success(let value) = expression.value(of: variables, steps: steps) else { return "" }
         let text: String
         if case .string(let string) = value { text = string.string } else { text = value.json ?? "" }
         let shown = secrets.concealed(in: text)

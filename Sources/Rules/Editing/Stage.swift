@@ -40,6 +40,10 @@ class Stage {
 
     final func scan(_ block: Bytes, _ start: UInt32) -> ScannedEvent? { scanner.scan(block, start) }
 
+    /// Returns the steps for reading and writing an event of so many bytes, besides those that the stage itself takes for expressions and
+    /// patterns. A usual event takes few: a step covers 256 bytes.
+    func steps(toRead bytes: Int) -> Int { bytes >> 8 }
+
     /// Runs the stage on the event. `out` is empty before the call.
     func run(_ event: ScannedEvent, _ context: inout StageContext, to out: inout ByteBuffer) -> StageOutcome { .unchanged }
 

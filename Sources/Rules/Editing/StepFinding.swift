@@ -21,6 +21,8 @@ public struct StepFinding: Sendable {
         case erred(Path, EvaluationFault)
         /// The number of strings that `mask` replaced whole, because too few steps of the event were left to search them.
         case unsearched(Int)
+        /// Too few steps of the event were left to run this step.
+        case unread
         /// The event is not valid after this step, or before the first step.
         case broken(Fault)
     }

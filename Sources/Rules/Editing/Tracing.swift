@@ -9,21 +9,28 @@ extension Transformer {
     public mutating func trace(_ program: Int, event: ScannedEvent, around: EvaluationContext, turn: UInt64) -> [StepFinding] {
         var context = StageContext(around: around, turn: turn)
         var findings: [StepFinding] = []
-        var (block, start) = (event.block, event.start)
+        var line = Line(event)
         var step: Int?
         for number in programs[program].stages {
             let stage = stage(number)
-            guard let given = stage.scan(block, start) else { return findings + [StepFinding(step: step, report: .broken(stage.fault))] }
+            let needed = stage.steps(toRead: line.bytes)
+            guard needed <= around.steps?.available ?? .max else {
+                return findings + [StepFinding(step: rules[number].step, report: .unread)]
+            }
+            guard let given = stage.scan(line.block, line.start) else {
+                return findings + [StepFinding(step: step, report: .broken(stage.fault))]
+            }
             step = rules[number].step
             // The report must not use up steps that the stage itself needs.
             let stepsLeft = around.steps?.left
+            _ = around.steps?.take(needed)
             let report = stage.finding(on: given, around)
             if let stepsLeft { around.steps?.left = stepsLeft }
             if let report { findings.append(StepFinding(step: step, report: report)) }
-            guard let next = self.step(stage, block: block, start: start, context: &context) else { return findings }
-            (block, start) = next
+            guard let next = self.step(stage, line, context: &context) else { return findings }
+            line = next
         }
-        if last.scan(block, start) == nil { findings.append(StepFinding(step: step, report: .broken(last.fault))) }
+        if last.scan(line.block, line.start) == nil { findings.append(StepFinding(step: step, report: .broken(last.fault))) }
         return findings
     }
 }

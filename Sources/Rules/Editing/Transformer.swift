@@ -36,13 +36,12 @@ public struct Transformer: ~Copyable {
     public mutating func run(_ program: Int, event: ScannedEvent, around: EvaluationContext, turn: UInt64) -> Made? {
         var context = StageContext(around: around, turn: turn)
         defer { errors = context.errors }
-        var block = event.block
-        var start = event.start
+        var line = Line(event)
         for number in programs[program].stages {
-            guard let next = step(stage(number), block: block, start: start, context: &context) else { return nil }
-            (block, start) = next
+            guard let next = step(stage(number), line, context: &context) else { return nil }
+            line = next
         }
-        guard let made = last.scan(block, start) else { return nil }
+        guard let made = last.scan(line.block, line.start) else { return nil }
         return Made(event: made, messageID: made.slots[messageID])
     }
 
@@ -53,9 +52,32 @@ public struct Transformer: ~Copyable {
         return stage
     }
 
-    /// Runs the stage and returns where the event is afterwards. Returns nil if the stage rejects the event or cannot scan it.
-    mutating func step(_ stage: Stage, block: Bytes, start: UInt32, context: inout StageContext) -> (Bytes, UInt32)? {
-        guard let event = stage.scan(block, start) else { return nil }
+    /// The place of an event between two stages.
+    struct Line {
+        let block: Bytes
+        let start: UInt32
+        /// The length of the event.
+        let bytes: Int
+
+        init(_ event: ScannedEvent) {
+            (block, start) = (event.block, event.start)
+            bytes = Int(event.end - event.start)
+        }
+
+        init(_ buffer: borrowing ByteBuffer, bytes: Int) {
+            (block, start) = (Bytes(buffer.base), 0)
+            self.bytes = bytes
+        }
+    }
+
+    /// Runs the stage and returns where the event is afterwards. Returns nil if the stage rejects the event or cannot scan it, or if too few
+    /// steps are left for it.
+    mutating func step(_ stage: Stage, _ line: Line, context: inout StageContext) -> Line? {
+        guard context.around.steps?.take(stage.steps(toRead: line.bytes)) ?? true else {
+            context.errors += 1
+            return nil
+        }
+        guard let event = stage.scan(line.block, line.start) else { return nil }
         // `after` may contain the event, so the stage writes to the other buffer.
         swap(&after, &before)
         after.removeAll()
@@ -63,14 +85,15 @@ public struct Transformer: ~Copyable {
         case .rejected: return nil
         case .unchanged:
             swap(&after, &before)
-            return (block, start)
+            return line
         case .changed: stage.replacements.write(event.block, start: event.start, end: event.end, to: &after)
         case .written: break
         }
+        let bytes = after.count
         // The scanner needs a line break at the end, and readable bytes after it.
         after.append(UInt8(ascii: "\n"))
         after.reserve(Block.padding)
         (after.base + after.count).update(repeating: UInt8(ascii: "\n"), count: Block.padding)
-        return (Bytes(after.base), 0)
+        return Line(after, bytes: bytes)
     }
 }

@@ -42,10 +42,11 @@ public final class Expression: Sendable {
         return expression
     }
 
-    /// Returns the value for these variables, without an event.
-    public func value(of variables: [String: Value]) -> Result<Value, EvaluationFault> {
+    /// Returns the value for these variables, without an event. `steps` are those that several evaluations share.
+    public func value(of variables: [String: Value], steps: EventSteps? = nil) -> Result<Value, EvaluationFault> {
         var machine = Machine(limits: limits)
         machine.variables = variables
+        machine.eventSteps = steps
         do throws(Failure) {
             return .success(try machine.run(code))
         } catch {

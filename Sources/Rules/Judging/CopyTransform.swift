@@ -11,6 +11,8 @@ struct CopyTransform: ~Copyable {
     private(set) var made: Transformer.Made?
     /// The number of times that an expression had no value, since `takeErrors`.
     private var errors = 0
+    /// The steps that were left for the event before the program that ran last.
+    private var stepsBefore: EventSteps.Left?
     /// The findings of the steps of the present route. They are collected only in a trial.
     var findings: [StepFinding] = []
 
@@ -18,23 +20,28 @@ struct CopyTransform: ~Copyable {
 
     /// Runs a program. Returns false if it withholds the event.
     mutating func run(_ program: Int, _ event: ScannedEvent, context: borrowing EventContext) -> Bool {
+        stepsBefore = context.steps.left
         if context.isTrial { findings = trace(program, event, context: context) }
         made = transformer.run(program, event: event, around: context.around, turn: context.turn)
         errors = transformer.errors
         return made != nil
     }
 
-    /// Returns the fault of an event that the program has withheld. Returns nil if a step decided to withhold it.
-    mutating func fault(_ edit: Int, _ event: ScannedEvent, context: borrowing EventContext) -> Fault? {
+    /// Returns why the program that ran last could not edit the event. Returns nil if a step decided to withhold it.
+    mutating func fault(_ edit: Int, _ event: ScannedEvent, context: borrowing EventContext) -> String? {
         guard let program = EditVariants.program(of: edit) else { return nil }
-        if case .broken(let fault)? = trace(program, event, context: context).last?.report { return fault }
-        return nil
+        switch trace(program, event, context: context).last?.report {
+        case .broken(let fault): return fault.message
+        case .unread: return "its transform takes more steps than the event may take"
+        case .found, .erred, .unsearched, nil: return nil
+        }
     }
 
     /// Returns the findings of a program. Takes none of the steps of the event.
     private mutating func trace(_ program: Int, _ event: ScannedEvent, context: borrowing EventContext) -> [StepFinding] {
         let stepsLeft = context.steps.left
         defer { context.steps.left = stepsLeft }
+        if let stepsBefore { context.steps.left = stepsBefore }
         return transformer.trace(program, event: event, around: context.around, turn: context.turn)
     }
 

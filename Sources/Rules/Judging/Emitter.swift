@@ -54,6 +54,7 @@ struct Emitter: ~Copyable {
         guard !event.slots[markSlot].isPresent else { return 0 }
         var errors = 0
         for (index, rule) in rules.enumerated() {
+            context.steps.beginRule()
             switch context.decide(rule.condition, event) {
             case .no: continue
             case .error: errors += 1

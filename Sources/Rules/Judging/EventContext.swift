@@ -16,7 +16,7 @@ struct EventContext: ~Copyable {
     let nameSlot: Int
     var decoder = Decoder()
     var evaluator: Evaluator
-    /// The steps that all expressions and masks of the present event may still take.
+    /// The steps that the expressions and masks of the present event may still take.
     let steps = EventSteps()
 
     init(_ conditions: ExpressionSet, sources: [String], nameSlot: Int) {
@@ -28,12 +28,15 @@ struct EventContext: ~Copyable {
 
     /// Begins with another event.
     @inline(__always) mutating func begin(_ arrival: Int64, _ source: Int) {
-        steps.left = EventSteps.most
+        steps.begin()
         around = EvaluationContext(now: arrival, source: source, steps: steps)
         turn &+= 1
         assert(turn != 0, "0 is the turn of no event")
         name.forget()
     }
+
+    /// Begins with the rules of `emit`, which have as many steps as all routes together.
+    func beginEmit() { steps.begin() }
 
     /// Returns the name of the event, or nil if it has none.
     @inline(__always) mutating func readName(_ event: ScannedEvent) -> ByteRun? { name.read(event, slot: nameSlot) }
@@ -45,10 +48,12 @@ struct EventContext: ~Copyable {
         evaluator.decide(condition, event: event, around: around)
     }
 
-    /// Returns the decision with its reasons. It takes none of the steps of the event. If none are left, that is the reason.
+    /// Returns the decision with its reasons. It takes the steps that the condition itself takes, so that a second condition of the rule has
+    /// what it had. If too few are left, that is the reason.
     mutating func decision(_ condition: Int, _ event: ScannedEvent) -> Evaluator.Decision {
+        let isStarved = decide(condition, event) == .error && steps.available == 0
         var around = around
-        if steps.left > 0 { around.steps = nil }
+        if !isStarved { around.steps = nil }
         return evaluator.decision(condition, event: event, around: around)
     }
 }

@@ -12,6 +12,8 @@ public struct Finding: Sendable {
     public var verdict: Verdict
     /// The first earlier route that took the event. It is nil if that did not decide.
     public var takenBy: Int?
+    /// True if too few steps were left to compare the name and the members of the event with the filter.
+    public var isUncompared = false
     /// The index of the first of the route's matches that fails. It is nil if none decided.
     public var mismatch: Int?
     /// The index of the first member under `not` that excludes the event. It is nil if none does.
@@ -38,6 +40,9 @@ extension Judge {
     public mutating func findings(on event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [Finding] {
         let tried = tried(event, arrival: arrival, source: source)
         return tried.indices.map { index in
+            // The reasons are found with the steps that the route had.
+            context.steps.left = tried[index].left
+            context.steps.beginRule()
             var finding = finding(index, verdict: tried[index].verdict, event: event)
             finding.steps = tried[index].steps
             if finding.verdict == .filtered(.else) { finding.takenBy = tried.firstIndex { $0.verdict.isTaking } }
@@ -48,19 +53,26 @@ extension Judge {
     /// Returns the faults of the rules that fail on the event, in the order of the rules.
     public mutating func emitFaults(of event: ScannedEvent, arrival: Int64 = 0, source: Int = 0) -> [EmitFault] {
         guard !rules.emits.isEmpty, !event.slots[rules.markSlot].isPresent else { return [] }
-        let around = EvaluationContext(now: arrival, source: source)
+        begin(arrival, source)
         return rules.emits.enumerated().compactMap { index, rule in
-            fault(of: rule, event, around).map { EmitFault(rule: index, fault: $0) }
+            fault(of: rule, event).map { EmitFault(rule: index, fault: $0) }
         }
     }
 
-    private mutating func fault(of rule: EmitRule, _ event: ScannedEvent, _ around: EvaluationContext) -> EvaluationFault? {
-        switch context.evaluator.decide(rule.condition, event: event, around: around) {
+    private mutating func fault(of rule: EmitRule, _ event: ScannedEvent) -> EvaluationFault? {
+        context.steps.beginRule()
+        let stepsLeft = context.steps.left
+        switch context.decide(rule.condition, event) {
         case .no: return nil
-        case .error: return context.evaluator.decision(rule.condition, event: event, around: around).fault
+        case .error:
+            // The next rule has the steps that this one leaves. The reason is found with those that this one had.
+            let after = context.steps.left
+            defer { context.steps.left = after }
+            context.steps.left = stepsLeft
+            return context.decision(rule.condition, event).fault
         case .yes:
             for piece in rule.pieces where piece.expression >= 0 {
-                if let fault = context.evaluator.fault(piece.expression, event: event, around: around) { return fault }
+                if let fault = context.evaluator.fault(piece.expression, event: event, around: context.around) { return fault }
             }
             return nil
         }
@@ -69,6 +81,10 @@ extension Judge {
     private mutating func finding(_ index: Int, verdict: Verdict, event: ScannedEvent) -> Finding {
         let route = rules.routes[index]
         var finding = Finding(verdict: verdict)
+        if RouteFilter.isLarge(event), !filter.pays(event, route: index, context: &context), verdict == .filtered(.whereErrors) {
+            finding.isUncompared = true
+            return finding
+        }
         switch verdict {
         case .filtered(.key), .filtered(.else), .filtered(.events): return finding
         case .filtered(.match):

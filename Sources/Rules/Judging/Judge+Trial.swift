@@ -3,6 +3,7 @@
 
 internal import Editing
 public import Events
+internal import Expressions
 
 extension Judge {
     /// Returns the verdict of each route, in order. Appends nothing and remembers nothing.
@@ -10,8 +11,16 @@ extension Judge {
         tried(event, arrival: arrival, source: source).map(\.verdict)
     }
 
+    /// What a route did with an event in a trial.
+    struct Tried {
+        var verdict: Verdict
+        var steps: [StepFinding]
+        /// The steps that were left for the event before the route.
+        var left: EventSteps.Left
+    }
+
     /// Returns the verdict of each route with the findings of its steps.
-    mutating func tried(_ event: ScannedEvent, arrival: Int64, source: Int) -> [(verdict: Verdict, steps: [StepFinding])] {
+    mutating func tried(_ event: ScannedEvent, arrival: Int64, source: Int) -> [Tried] {
         context.isTrial = true
         defer {
             context.isTrial = false
@@ -21,12 +30,13 @@ extension Judge {
         begin(arrival, source, isForLedger: isForLedger(event))
         return (0..<rules.routes.count).map { route in
             copies.transform.findings = []
+            let left = context.steps.left
             let verdict: Verdict =
                 switch decide(event, route) {
                 case .admitted: .admitted
                 case .refused(let verdict): verdict
                 }
-            return (verdict, copies.transform.findings)
+            return Tried(verdict: verdict, steps: copies.transform.findings, left: left)
         }
     }
 

@@ -96,6 +96,7 @@ public struct Judge: ~Copyable {
         _ event: ScannedEvent, arrival: Int64, source: Int, parcels: UnsafeMutablePointer<Parcel>, tally: inout Tally
     ) {
         let raised = gate.raise(of: event, &context.name, rules.nameSlot)
+        context.beginEmit()
         tally.countEmitErrors(emitter.make(of: event, editor: &copies.editor, &context))
         for index in 0..<emitter.count {
             guard let made = emitter.event(index) else {

@@ -39,9 +39,11 @@ struct RouteFilter {
     @inline(__always) mutating func stage(_ event: ScannedEvent, route index: Int, context: inout EventContext) -> FilterStage? {
         assert(routes.indices.contains(index), "the plan does not have this route")
         let route = routes.baseAddress! + index
+        context.steps.beginRule()
         if let bounds, !bounds[index] { return .key }
         if route.pointee.takesRest, isTaken { return .else }
         if isForLedger, !route.pointee.matchesType { return .match }
+        if RouteFilter.isLarge(event), !pays(event, route: index, context: &context) { return .whereErrors }
         if !route.pointee.events.isEmpty {
             guard let text = context.readName(event), route.pointee.events.match(text) else {
                 return .events
@@ -70,5 +72,20 @@ struct RouteFilter {
         }
         isTaken = true
         return nil
+    }
+
+    /// True if the name or a member of the event can be so long that to compare it takes steps.
+    @inline(__always) static func isLarge(_ event: ScannedEvent) -> Bool {
+        Int(event.end &- event.start) >= EventSteps.bytesOfComparison
+    }
+
+    /// Takes the steps for comparing the name and the members of a large event with the globs and the lists of the route. Returns false if too
+    /// few are left. Then nobody knows if the route takes the event, so it does not.
+    @inline(never) func pays(_ event: ScannedEvent, route index: Int, context: inout EventContext) -> Bool {
+        let route = routes[index]
+        var bytes = route.searches == 0 ? 0 : route.searches * (context.readName(event)?.count ?? 0)
+        for rule in route.match { bytes += rule.bytesRead(event) }
+        for rule in route.not.match { bytes += rule.bytesRead(event) }
+        return context.steps.take(bytes / EventSteps.bytesOfComparison)
     }
 }

@@ -13,6 +13,8 @@ struct RouteRules: BitwiseCopyable {
     let events: Globs
     let match: UnsafeBufferPointer<MatchRule>
     let not: Exclusion
+    /// The number of its globs that may have to search the whole name, in its filter and in its sample.
+    let searches: Int
     /// True if it takes only events that no earlier route took.
     let takesRest: Bool
     /// True if `match` names the type. Only such a route takes events of type `consent` and `reset`, if a ledger is kept.

@@ -45,6 +45,7 @@ struct RulesCompiler {
                 events: Globs(route.events, in: store),
                 match: store.list(route.match.map { MatchRule($0, slot: slot($0.path), in: store) }),
                 not: Exclusion(route.not, slot: slot, in: store),
+                searches: searches(route),
                 takesRest: route.takesRest,
                 matchesType: route.matchesType,
                 condition: conditions.filters[index],
@@ -85,6 +86,11 @@ struct RulesCompiler {
             editedDigests: edits.editedDigests,
             keys: keys, statement: compileStatement())
         return (rules, programs)
+    }
+
+    private func searches(_ route: RoutePlan) -> Int {
+        let globs = route.events + route.not.events + (route.sample?.keep ?? []) + (route.sample?.rates.map(\.glob) ?? [])
+        return Globs(globs, in: store).searches
     }
 
     /// Returns the routes that events may take, for each key of the source.

@@ -70,7 +70,7 @@ public struct Shaper: ~Copyable {
         let isMade = copies.prepare(edit, event, context: context)
         errors += copies.transform.takeErrors()
         guard isMade else {
-            return copies.transform.fault(edit, event, context: context).map { .broken($0.message) } ?? .withheld
+            return copies.transform.fault(edit, event, context: context).map { .broken($0) } ?? .withheld
         }
         copies.append(copyOf: index, of: batch, event, edit: edit, turn: context.turn, to: &parcel)
         return .shaped

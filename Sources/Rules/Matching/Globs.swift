@@ -1,5 +1,6 @@
 // Compiled globs on event names. Most of them are an exact name, a prefix or a suffix, and cost one comparison.
 
+internal import CPlatform
 public import Events
 public import Plans
 
@@ -12,6 +13,9 @@ public struct Globs: BitwiseCopyable {
     }
 
     @inlinable @inline(__always) public var isEmpty: Bool { rules.isEmpty }
+
+    /// The number of globs that may have to search the whole name, because they have a piece between two stars.
+    public var searches: Int { rules.count { $0.kind == .general } }
 
     @inlinable @inline(__always) public func match(_ name: ByteRun) -> Bool {
         var rule = rules.baseAddress!
@@ -60,7 +64,8 @@ public struct Globs: BitwiseCopyable {
         return sameBytes(start, b: rule.pointee.text.base, count: count)
     }
 
-    /// Finds each piece at its leftmost place behind the one before. With stars alone, this finds a match if there is one.
+    /// Finds each piece at its leftmost place behind the one before. With stars alone, this finds a match if there is one. The time grows with
+    /// the length of the name, whatever the pieces are.
     @usableFromInline @inline(never) static func matches(_ pieces: UnsafeBufferPointer<ByteRun>, _ name: ByteRun) -> Bool {
         let first = pieces[0]
         let last = pieces[pieces.count - 1]
@@ -71,9 +76,11 @@ public struct Globs: BitwiseCopyable {
         var at = first.count
         let end = name.count - last.count
         for piece in pieces[1..<(pieces.count - 1)] {
-            while at + piece.count <= end, !sameBytes(name.base + at, b: piece.base, count: piece.count) { at += 1 }
-            guard at + piece.count <= end else { return false }
-            at += piece.count
+            guard piece.count > 0 else { continue }
+            guard at + piece.count <= end, let place = cplatform_find(name.base + at, end - at, piece.base, piece.count) else {
+                return false
+            }
+            at = place - UnsafeRawPointer(name.base) + piece.count
             assert(at <= end, "two pieces overlap")
         }
         return true

@@ -6,10 +6,22 @@ public import Plans
 public struct MatchRule: BitwiseCopyable {
     private let slot: Int
     private let anyOf: UnsafeBufferPointer<ScalarRule>
+    /// How many of the scalars are numbers.
+    private let numbers: Int
 
     public init(_ plan: MatchPlan, slot: Int, in store: Store) {
         self.slot = slot
         anyOf = store.list(plan.anyOf.map { ScalarRule($0, in: store) })
+        numbers = anyOf.count { $0.kind == .number }
+    }
+
+    /// Returns the bytes of the event that the rule reads at most, besides as many as its scalars have. Only a number is read as a whole, once
+    /// for each number in the list.
+    public func bytesRead(_ event: ScannedEvent) -> Int {
+        let slot = event.slots[slot]
+        guard numbers > 0, slot.end != 0 else { return 0 }
+        let value = slot.value(in: event.block)
+        return value.isNumber ? numbers * value.count : 0
     }
 
     @inline(__always) public func matches(_ event: ScannedEvent, _ decoder: inout Decoder) -> Bool {
@@ -68,6 +80,9 @@ private struct ScalarRule: BitwiseCopyable {
         hasEscape = text.hasEscape
     }
 
+    /// The most bytes of an escape for one byte of text: `\u0041`.
+    private static let longestEscape = 6
+
     /// Takes a pointer, since copying a rule costs more than comparing a few bytes.
     @inline(__always) static func equals(_ rule: UnsafePointer<ScalarRule>, value: ByteRun, decoder: inout Decoder) -> Bool {
         let text = rule.pointee.text
@@ -76,7 +91,8 @@ private struct ScalarRule: BitwiseCopyable {
             let raw = ByteRun(base: value.base + 1, count: value.count &- 2)
             // An escape is always longer than the text that it means.
             if raw.count == text.count { return !rule.pointee.hasEscape && raw == text }
-            return raw.count > text.count && raw.hasEscape && equalsDecoded(raw, text: text, decoder: &decoder)
+            guard raw.count > text.count, raw.count <= ScalarRule.longestEscape * text.count else { return false }
+            return raw.hasEscape && equalsDecoded(raw, text: text, decoder: &decoder)
         }
         if rule.pointee.kind == .word { return value == text }
         return value.isNumber && Number.same(value.bytes, text.bytes)

@@ -110,16 +110,28 @@ public struct Evaluator: ~Copyable {
             case .error: return .error
             }
         case .anyText:
-            var answer = event.slots[node.pointee.slot].isPresent ? Truth.no : .error
-            var one = node.pointee.left
-            while one < node.pointee.right, answer == .no {
-                answer = Quick.look(UnsafePointer(nodes + one), event)
-                one += 1
-            }
-            return answer
+            guard Evaluator.isAffordable(node, event, around) else { return .error }
+            let choices = UnsafeBufferPointer(start: nodes + node.pointee.left, count: node.pointee.right - node.pointee.left)
+            return Quick.isAny(choices, node, event)
         case .general: return general(node.pointee.left, index: index, event: event, around: around)
-        default: return Quick.look(node, event)
+        default: return Evaluator.isAffordable(node, event, around) ? Quick.look(node, event) : .error
         }
+    }
+
+    /// Takes the steps for comparing a member with constants. A usual text takes none. Returns false if too few are left; then the rule has
+    /// none any more.
+    @inline(__always) private static func isAffordable(
+        _ node: UnsafePointer<Quick>, _ event: ScannedEvent, _ around: EvaluationContext
+    ) -> Bool {
+        let slot = event.slots[node.pointee.slot]
+        let bytes = Int(slot.end &- slot.start)
+        return bytes < EventSteps.bytesOfComparison || isAffordable(node, bytes: bytes, around)
+    }
+
+    @inline(never) private static func isAffordable(_ node: UnsafePointer<Quick>, bytes: Int, _ around: EvaluationContext) -> Bool {
+        guard let steps = around.steps, !steps.take(Quick.steps(node, bytes: bytes)) else { return true }
+        steps.takeAll()
+        return false
     }
 
     @inline(never)
@@ -161,15 +173,17 @@ public struct Evaluator: ~Copyable {
         let before = buffer.count
         let code = set.expressions[index].code
         do throws(Failure) {
-            let value = try machine.run(code)
             if case .member = code.kind, let written = member(code, index, event) {
+                _ = try machine.run(code)
                 buffer.append(event.block + Int(written.start), Int(written.end - written.start))
-                return true
+            } else {
+                try machine.write(code, to: &buffer)
             }
-            if value.writeJSON(to: &buffer) { return true }
-        } catch {}
-        buffer.truncate(to: before)
-        return false
+            return true
+        } catch {
+            buffer.truncate(to: before)
+            return false
+        }
     }
 
     /// Returns the slot of the member that is the whole expression. It is nil if the event lacks the member.
@@ -180,13 +194,14 @@ public struct Evaluator: ~Copyable {
 
     /// Returns why the value cannot be computed or written. It is nil if it can be.
     public mutating func fault(_ index: Int, event: ScannedEvent, around: EvaluationContext) -> EvaluationFault? {
-        switch value(index, event: event, around: around) {
-        case .failure(let fault): return fault
-        case .success(let value):
-            var buffer = ByteBuffer()
-            let expression = set.expressions[index]
-            let problem = value.problem(ofWritingTo: &buffer, most: .max)
-            return problem.map { EvaluationFault(expression.code.failure($0), in: expression.text) }
+        prepare(index, event: event, around: around)
+        let expression = set.expressions[index]
+        var buffer = ByteBuffer()
+        do throws(Failure) {
+            try machine.write(expression.code, to: &buffer)
+            return nil
+        } catch {
+            return EvaluationFault(error, in: expression.text)
         }
     }
 

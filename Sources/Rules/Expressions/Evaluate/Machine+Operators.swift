@@ -151,7 +151,7 @@ extension Machine {
         switch map {
         case .map(.entries(let entries)):
             for entry in entries {
-                try spend(1, code)
+                try spend(1 + key.count >> 6, code)
                 if case .string(let text) = entry.key, text.bytes == key { return entry.value }
             }
             return nil
@@ -251,6 +251,15 @@ extension Machine {
 }
 
 extension Value {
+    /// The bytes that are read to compare or to convert it, if it is a text.
+    var textBytes: Int {
+        switch self {
+        case .string(let text): text.bytes.count
+        case .bytes(let bytes): bytes.count
+        default: 0
+        }
+    }
+
     /// The number as a double. It is nil if the value is not a number.
     var asDouble: Double? {
         switch self {

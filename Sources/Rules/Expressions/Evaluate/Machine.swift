@@ -26,17 +26,53 @@ struct Machine: ~Copyable {
     init(limits: ExpressionLimits) { self.limits = limits }
 
     mutating func run(_ code: Code) throws(Failure) -> Value {
-        let allowed = min(limits.steps, eventSteps?.left ?? .max)
-        steps = allowed
-        bytes = limits.bytes
-        locals.removeAll(keepingCapacity: true)
-        defer { if let eventSteps { eventSteps.left -= allowed - max(0, steps) } }
+        let allowed = begin()
+        defer { end(allowed) }
         do throws(Failure) {
             return try value(code)
         } catch {
-            guard error.problem == .steps, allowed < limits.steps else { throw error }
-            throw Failure(problem: .eventSteps, start: error.start, end: error.end)
+            throw reported(error, allowed)
         }
+    }
+
+    /// Appends the value of the code as JSON. The text is a value that the evaluation makes: it takes steps and bytes like any other. If it
+    /// fails, a part may be written.
+    mutating func write(_ code: Code, to buffer: inout ByteBuffer) throws(Failure) {
+        let allowed = begin()
+        defer { end(allowed) }
+        do throws(Failure) {
+            try write(try value(code), to: &buffer, code)
+        } catch {
+            throw reported(error, allowed)
+        }
+    }
+
+    /// Appends a value as JSON.
+    mutating func write(_ value: Value, to buffer: inout ByteBuffer, _ code: Code) throws(Failure) {
+        let before = buffer.count
+        if let problem = value.problem(ofWritingTo: &buffer, most: before + bytesLeft) { throw code.failure(problem) }
+        try make(buffer.count - before, code)
+    }
+
+    /// Begins an evaluation. Returns the steps that it may take.
+    private mutating func begin() -> Int {
+        let allowed = min(limits.steps, eventSteps?.available ?? .max)
+        steps = allowed
+        bytes = limits.bytes
+        locals.removeAll(keepingCapacity: true)
+        return allowed
+    }
+
+    /// Takes the steps of an evaluation from those of the event.
+    private func end(_ allowed: Int) {
+        let areTaken = eventSteps?.take(allowed - max(0, steps)) ?? true
+        assert(areTaken, "an evaluation took more steps than were left")
+    }
+
+    /// Returns the failure with its true reason: the steps of the event, if these were fewer than those of an evaluation.
+    private func reported(_ failure: Failure, _ allowed: Int) -> Failure {
+        guard failure.problem == .steps, allowed < limits.steps else { return failure }
+        return Failure(problem: .eventSteps, start: failure.start, end: failure.end)
     }
 
     @inline(__always) mutating func spend(_ count: Int, _ code: Code) throws(Failure) {
@@ -98,7 +134,9 @@ struct Machine: ~Copyable {
             return .bool(try equal(try value(code.children[0]), b: try value(code.children[1]), code: code) != isNegated)
         case .order(let comparison):
             let left = try value(code.children[0])
-            guard let order = left.order(try value(code.children[1])) else { throw code.failure(.noOverload) }
+            let right = try value(code.children[1])
+            try spend(min(left.textBytes, right.textBytes) >> 6, code)
+            guard let order = left.order(right) else { throw code.failure(.noOverload) }
             return .bool(order.satisfies(comparison))
         case .contains: return .bool(try contains(try value(code.children[1]), value: try value(code.children[0]), code: code))
         case .arithmetic(let kind): return try arithmetic(kind, a: try value(code.children[0]), b: try value(code.children[1]), code: code)

@@ -1,7 +1,7 @@
 // Decides the usual conditions on the bytes of the event: a comparison of a member with a constant, `has`, and their combinations by
 // `&&`, `||` and `!`. The nodes are plain values in memory that never moves. Therefore they make no values and count no references.
-// The answer is the same as that of the code that a node replaces, except that no steps are counted, so no limit stops it. A condition
-// that has no node of its own is left to its code.
+// The answer is the same as that of the code that a node replaces, except that other steps are counted: none for a usual text, and few for a
+// long one. A condition that has no node of its own is left to its code.
 
 internal import Events
 
@@ -186,6 +186,32 @@ extension Operator {
 }
 
 extension Quick {
+    /// Returns the steps for comparing a text of so many bytes. A glob can compare each byte of the text with each of its own.
+    static func steps(_ node: UnsafePointer<Quick>, bytes: Int) -> Int {
+        switch node.pointee.kind {
+        case .has, .flag: 0
+        case .glob: bytes * max(1, node.pointee.text.count) / EventSteps.bytesOfComparison
+        default: bytes / EventSteps.bytesOfComparison
+        }
+    }
+
+    /// Decides whether a member is one of the constant texts in `choices`. The text of the member is decoded once for all of them.
+    @inline(__always) static func isAny(
+        _ choices: UnsafeBufferPointer<Quick>, _ node: UnsafePointer<Quick>, _ event: ScannedEvent
+    ) -> Truth {
+        let slot = event.slots[node.pointee.slot]
+        guard slot.isPresent else { return .error }
+        let start = event.block + Int(slot.start)
+        guard start[0] == UInt8(ascii: "\"") else { return .no }
+        func find(_ text: UnsafeBufferPointer<UInt8>) -> Truth {
+            for choice in choices where choice.text.count == text.count && isSame(text, at: 0, constant: choice.text) { return .yes }
+            return .no
+        }
+        let body = UnsafeBufferPointer(start: start + 1, count: Int(slot.end - slot.start) - 2)
+        guard Text.isEscaped(body) else { return find(body) }
+        return Text.withText(body) { text in text.map(find) ?? .error }
+    }
+
     /// Decides a node of a kind that looks at one member.
     @inline(__always) static func look(_ node: UnsafePointer<Quick>, _ event: ScannedEvent) -> Truth {
         let slot = event.slots[node.pointee.slot]

@@ -5,6 +5,7 @@ internal import Events
 extension Machine {
     mutating func call(_ function: Function, _ code: Code) throws(Failure) -> Value {
         let first = try value(code.children[0])
+        if function.readsFirst { try spend(first.textBytes >> 6, code) }
         switch function {
         case .size: return .int(Int64(try size(first, code)))
         case .type: return .type(first.typeName)
@@ -65,8 +66,7 @@ extension Machine {
     /// Returns the value as JSON text.
     private mutating func json(_ value: Value, _ code: Code) throws(Failure) -> [UInt8] {
         var buffer = ByteBuffer()
-        if let problem = value.problem(ofWritingTo: &buffer, most: bytesLeft) { throw code.failure(problem) }
-        try make(buffer.count, code)
+        try write(value, to: &buffer, code)
         return Array(buffer.bytes)
     }
 
@@ -83,6 +83,7 @@ extension Machine {
             }
             return false
         }
+        try spend(networks.textBytes >> 6, code)
         guard let network = IPNetwork(try text(networks, code).bytes) else { throw code.failure(.network) }
         return network.contains(address)
     }
@@ -125,6 +126,7 @@ extension Machine {
         var seconds = time.seconds
         if code.children.count == 2 {
             let zone = try text(try self.value(code.children[1]), code)
+            try spend(zone.bytes.count >> 6, code)
             guard let offset = TimeZones.offset(of: zone.bytes, at: seconds) else { throw code.failure(.zone) }
             seconds += offset
         }
@@ -140,6 +142,16 @@ extension Machine {
         case .getHours: return civil.hour
         case .getMinutes: return civil.minute
         default: return civil.second
+        }
+    }
+}
+
+extension Function {
+    /// True if each call may read its first argument as a whole. The others do not read it, or count their own steps for it.
+    fileprivate var readsFirst: Bool {
+        switch self {
+        case .size, .type, .dyn, .json, .matches, .contains: false
+        default: true
         }
     }
 }
