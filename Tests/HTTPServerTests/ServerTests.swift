@@ -258,7 +258,8 @@ func withServer(_ options: HTTPServer.Options = serving(), _ body: (EchoHandler,
             try withServer { handler, path in
                 handler.state.withLock { ($0.holds, $0.most) = (true, most) }
                 let client = try RawClient(path)
-                client.send(ServerTests.get + "GET / HTTP/1.1\r\nHost: x\r\nA: \(String(repeating: "a", count: 2000))\r\n\r\n" + ServerTests.get)
+                let long = "GET / HTTP/1.1\r\nHost: x\r\nA: \(String(repeating: "a", count: 2000))\r\n\r\n"
+                client.send(ServerTests.get + long + ServerTests.get)
                 shutdown(client.descriptor, Int32(SHUT_WR))
                 for _ in 0..<answers {
                     handler.state.wait { $0.held.isEmpty }
