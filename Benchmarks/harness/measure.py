@@ -136,6 +136,28 @@ def first_output(command, input, times):
     return statistics.median(taken)
 
 
+def ready(command, times):
+    """Returns the median time, in milliseconds, from the start of a router to its message that it listens."""
+    taken = []
+    for _ in range(times):
+        reader, writer = os.pipe()
+        with open(os.devnull, "r+b") as null:
+            start = time.perf_counter()
+            pid = spawn(command, null.fileno(), null.fileno(), writer)
+            os.close(writer)
+            said = b""
+            with patience(pid):
+                while b"listening at" not in said and (more := os.read(reader, 4096)):
+                    said += more
+                taken.append(1000 * (time.perf_counter() - start))
+                os.kill(pid, signal.SIGTERM)
+                os.close(reader)
+                os.waitpid(pid, 0)
+        if b"listening at" not in said:
+            raise Failure(f"{shlex.join(command)}: {said.decode(errors='replace').strip()}")
+    return statistics.median(taken)
+
+
 def idle_kb(command, is_module):
     """Returns the resident memory of a program that waits for input, with and without the mappings of its modules."""
     reader, writer = os.pipe()

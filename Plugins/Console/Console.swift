@@ -18,7 +18,7 @@ final class ConsoleProvider: Provider {
         ],
         writesToStreams: true,
         // No deadline: a reader, such as a pager or a suspended program, may pause for any time.
-        delivery: Description.Delivery(batchWait: "10ms", ordered: true, deadline: "0s"))
+        delivery: Description.Delivery(ordered: true, deadline: "0s"))
 
     enum Format: String, SettingValue, CaseIterable { case auto, ndjson, pretty }
     enum Stream: String, SettingValue, CaseIterable { case stdout, stderr }

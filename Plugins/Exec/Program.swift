@@ -1,5 +1,5 @@
-// A running program and its three pipes. Writing and reading are interleaved, so that neither blocks the other. A thread of its own reads
-// the standard error.
+// A running program and its three pipes. It gets lines, and answers each with one line. Writing and reading are interleaved, so that neither
+// blocks the other. A thread of its own reads the standard error.
 
 internal import Glibc
 internal import PluginKit
@@ -55,14 +55,16 @@ final class Program {
         }
     }
 
-    /// The reason why the program cannot get events: it has ended, or it has answered an event that it did not get. Nil if it can get
-    /// events.
+    /// What a program is told that gives more answers than it was asked for.
+    private static let extra = "gave an answer that it was not asked for"
+
+    /// The reason why the program cannot get lines: it has ended, or it has given an answer too many. Nil if it can get lines.
     var fault: String? {
         if process.hasEnded { return end() }
         var ready = pollfd(fd: output.number, events: Int16(POLLIN), revents: 0)
         guard rest.isEmpty, poll(&ready, 1, 0) <= 0 else {
-            let count = rest.isEmpty ? read(output.number, &chunk, chunk.count) : 1
-            return count > 0 ? end("answered an event that it was not given") : howItEnded()
+            let count = rest.isEmpty ? Glibc.read(output.number, &chunk, chunk.count) : 1
+            return count > 0 ? end(Program.extra) : howItEnded()
         }
         return nil
     }
@@ -87,7 +89,8 @@ final class Program {
         // The number of events that may leave so far, and the number that the program is to answer in the end.
         var allowed = 0
         var wanted = lines.count
-        let (answers, fault) = exchange(lines, timeout: timeout, wanted: &wanted) { wanted in
+        let read = { (line: UnsafeRawBufferPointer) in Answer(line)?.outcome }
+        let (answers, fault) = exchange(lines, timeout: timeout, wanted: &wanted, most: Answer.most, read: read) { wanted in
             guard allowed < wanted else { return allowed }
             if let next = Program.ask(for: batch, after: allowed) { allowed = next } else { wanted = allowed }
             return allowed
@@ -95,12 +98,27 @@ final class Program {
         return (answers, wanted, fault)
     }
 
-    /// `allow` is called before bytes leave that are not allowed yet. It returns the number of events that may leave, and lowers `wanted` if
-    /// there will be no more.
-    private func exchange(
-        _ lines: Lines, timeout: Int, wanted: inout Int, allow: (inout Int) -> Int
-    ) -> (answers: [Outcome], fault: String?) {
-        var answers: [Outcome] = []
+    /// Writes a message, which is one line, and reads the line that answers it, of at most `most` bytes. If `read` returns nil, the answer is
+    /// invalid. With a fault the answer does not count.
+    func ask<A>(_ message: [UInt8], timeout: Int, most: Int, read: (UnsafeRawBufferPointer) -> A?) -> (answer: A?, fault: String?) {
+        precondition(message.last == UInt8(ascii: "\n") && !message.dropLast().contains(UInt8(ascii: "\n")), "a message is not one line")
+        return message.withUnsafeBytes { message in
+            withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 1) { ends in
+                ends.initialize(repeating: UInt64(message.count))
+                var wanted = 1
+                let lines = Lines(bytes: message, ends: UnsafeBufferPointer(ends))
+                let (answers, fault) = exchange(lines, timeout: timeout, wanted: &wanted, most: most, read: read) { $0 }
+                return (fault == nil ? answers.first : nil, fault)
+            }
+        }
+    }
+
+    /// `allow` is called before bytes leave that are not allowed yet. It returns the number of lines that may leave, and lowers `wanted` if
+    /// there will be no more. `read` reads an answer of at most `most` bytes, and returns nil if it is invalid.
+    private func exchange<A>(
+        _ lines: Lines, timeout: Int, wanted: inout Int, most: Int, read: (UnsafeRawBufferPointer) -> A?, allow: (inout Int) -> Int
+    ) -> (answers: [A], fault: String?) {
+        var answers: [A] = []
         /// The number of bytes that may leave so far.
         var limit = 0
         var offset = 0
@@ -110,8 +128,8 @@ final class Program {
         while answers.count < wanted {
             // After the program has ended, its whole output is in the pipe, even if another process still holds the pipe.
             let hasEnded = process.hasEnded
-            let most = wanted == 0 ? 0 : lines.end(of: wanted - 1)
-            let target = offset < most && !hasEnded ? inputNumber : -1
+            let bytes = wanted == 0 ? 0 : lines.end(of: wanted - 1)
+            let target = offset < bytes && !hasEnded ? inputNumber : -1
             var ready = [pollfd(fd: output.number, events: Int16(POLLIN), revents: 0)]
             if !hasEnded { ready.append(pollfd(fd: process.news, events: Int16(POLLIN), revents: 0)) }
             if target >= 0 { ready.append(pollfd(fd: target, events: Int16(POLLOUT), revents: 0)) }
@@ -129,27 +147,27 @@ final class Program {
             }
             guard ready[0].revents != 0 else { continue }
             let known = answers.count
-            let got = read(output.number, &chunk, chunk.count)
+            let got = Glibc.read(output.number, &chunk, chunk.count)
             if got < 0, errno == EINTR || errno == EAGAIN { continue }
             guard got > 0 else { return (answers, howItEnded()) }
             rest += chunk[..<got]
             // This runs after the answers were read, so the count is not less than what the program had read when it gave them.
             if input != nil { hasRead = max(hasRead, offset - unread) }
             assert(hasRead <= offset && offset <= lines.bytes.count, "the program has read more than it was given")
-            if let fault = takeLines(&answers, of: lines) { return (answers, end(fault)) }
-            assert(answers.count <= wanted, "more answers were taken than there are events")
+            if let fault = takeLines(&answers, of: lines, most: most, read: read) { return (answers, end(fault)) }
+            assert(answers.count <= wanted, "more answers were taken than there are lines")
             if answers.count > known {
                 until = now() + .milliseconds(timeout)
             } else if left <= 0 {
                 return (answers, end(hasEnded ? nil : late))
             }
         }
-        guard rest.isEmpty else { return (answers, end("answered an event that it was not given")) }
+        guard rest.isEmpty else { return (answers, end(Program.extra)) }
         return (answers, nil)
     }
 
-    /// The number of bytes of the current events that the program has read, at least. It is negative while the program has not read all
-    /// earlier events.
+    /// The number of bytes of the current lines that the program has read, at least. It is negative while the program has not read all
+    /// earlier lines.
     private var hasRead = 0
 
     /// The number of unread bytes in the pipe to the program.
@@ -169,21 +187,21 @@ final class Program {
         }
     }
 
-    /// Takes the whole lines as answers. Returns what is wrong with a line, or nil if every line is the answer to an event that the program
+    /// Takes the whole lines as answers. Returns what is wrong with a line, or nil if every line is the answer to a line that the program
     /// has read.
-    private func takeLines(_ answers: inout [Outcome], of lines: Lines) -> String? {
+    private func takeLines<A>(_ answers: inout [A], of lines: Lines, most: Int, read: (UnsafeRawBufferPointer) -> A?) -> String? {
         let none = "gave an invalid answer and was ended"
         var start = 0
         while answers.count < lines.count, let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
-            guard let answer = rest.withUnsafeBytes({ Answer(UnsafeRawBufferPointer(rebasing: $0[start..<end])) }) else { return none }
+            guard let answer = rest.withUnsafeBytes({ read(UnsafeRawBufferPointer(rebasing: $0[start..<end])) }) else { return none }
             // The program may read the newline after the event later.
-            guard lines.end(of: answers.count) - 1 <= hasRead else { return "answered an event before it had read it and was ended" }
-            answers.append(answer.outcome)
+            guard lines.end(of: answers.count) - 1 <= hasRead else { return "gave an answer before it had read the line and was ended" }
+            answers.append(answer)
             start = end + 1
             assert(start <= rest.count, "a line of the program ends after what was read")
         }
         rest.removeFirst(start)
-        return rest.count <= Answer.most ? nil : none
+        return rest.count <= most ? nil : none
     }
 
     /// Closes the input of the program and gives it time to end. Then it sends SIGTERM, and then it kills the program with all processes

@@ -5,16 +5,21 @@ internal import ExpressionKit
 internal import HTTPKit
 public import PluginKit
 
-final class HTTPProvider: ConcurrentProvider, Previewer, Prober {
+final class HTTPProvider: ConcurrentProvider, Previewer, Prober, SubjectEraser {
     static let version = "0.1.0"
-    static let description = Description(
-        name: "http", version: version, summary: "Sends events to a URL over HTTP/1.1 or HTTP/2.", settings: HTTPRules.schema,
-        concurrency: ClientSettings.mostInFlight, deduplicates: true, asks: true,
-        delivery: Description.Delivery(ordered: false))
+    static let description: Description = {
+        var description = Description(
+            name: "http", version: version, summary: "Sends events to a URL over HTTP/1.1 or HTTP/2.", settings: HTTPRules.schema,
+            concurrency: ClientSettings.mostInFlight, deduplicates: true, asks: true,
+            delivery: Description.Delivery(ordered: false))
+        description.byHand = HTTPErasing.byHand
+        return description
+    }()
 
     private let client: HTTPClient
     private let bodies: Monitor<BodyMaker>
     private let rules: HTTPRules
+    private let erasing: HTTPErasing?
 
     convenience init(settings: Settings, host: Host) throws {
         try self.init(settings: settings, host: host, clock: .system)
@@ -24,6 +29,7 @@ final class HTTPProvider: ConcurrentProvider, Previewer, Prober {
         rules = try HTTPRules(settings)
         bodies = Monitor(try BodyMaker(rules, compression: rules.compression) { host.log(.warning, $0) })
         client = try HTTPClient(rules.client, clock)
+        erasing = rules.erasing.map { HTTPErasing($0, clock) }
     }
 
     func deliver(_ delivery: consuming Delivery) {
@@ -60,9 +66,14 @@ final class HTTPProvider: ConcurrentProvider, Previewer, Prober {
         }
     }
 
+    func erase(_ erasure: Erasure) -> Erasure.Answer { erasing?.answer(erasure) ?? .cannot(HTTPErasing.byHand) }
+
     func flush(_ completion: consuming Completion) { client.flush(completion) }
 
-    func close() { client.close() }
+    func close() {
+        erasing?.close()
+        client.close()
+    }
 }
 
 @c(switchyard_plugin_entry) public func entry() -> UnsafePointer<switchyard_plugin> { export(HTTPProvider.self) }

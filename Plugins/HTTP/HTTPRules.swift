@@ -12,6 +12,8 @@ struct HTTPRules: Sendable {
     let target: Target
     let secrets: Secrets
     let client: ClientRules
+    /// How the server is asked to erase people. It is nil if it cannot be asked.
+    let erasing: ErasureSettings?
 
     static let schema: KeyValuePairs<String, Schema> = [
         "url": .text("where events are sent; https:// or http://, without a user or password: those go into headers").required,
@@ -20,6 +22,7 @@ struct HTTPRules: Sendable {
         "body": BodyRules.bodySchema,
         "answers": AnswerRules.schema,
         "constants": BodyRules.constantsSchema,
+        "erase": ErasureTemplate.schema,
         "compression": ClientSettings.compressionSchema,
         "headers": .object(
             "headers of every request, such as Authorization; their values are never shown", [:],
@@ -31,12 +34,7 @@ struct HTTPRules: Sendable {
     ]
 
     init(_ settings: Settings) throws(SettingsFault) {
-        let address = try Address(settings.require("url"), setting: "url")
-        guard !address.hasUser else {
-            throw SettingsFault(
-                "url holds a user or a password; put them into headers instead: \"headers\": { \"Authorization\": \"Basic ...\" }")
-        }
-        guard !address.hasFragment else { throw SettingsFault("url has a part after '#', which is never sent; write %23 for a '#'") }
+        let address = try HTTPRules.address(settings.require("url"), setting: "url")
         let common = try ClientSettings(settings, isSecure: address.isSecure)
         let given = try settings.get("headers", as: Settings.self).map(Header.read) ?? []
         body = try BodyRules(settings)
@@ -58,11 +56,26 @@ struct HTTPRules: Sendable {
         self.target = target
         // A probe asks the host alone, without the user's headers and path: no server promises that a request without events does nothing.
         let root = Target(.get, try Address(address.origin + "/", setting: "url"), headers: own.filter { !$0.isNamed("Content-Type") })
-        // All values of headers and constants are treated as secrets. The part of an Authorization after the scheme is also a secret on its
-        // own.
-        secrets = Secrets(
-            given.flatMap { [$0.value[...]] + $0.value.split(separator: " ").dropFirst() }.map(String.init) + body.secrets
-        ).adding(query: address.query)
+        // All values of headers and constants are treated as secrets.
+        let hidden = HTTPRules.secrets(of: given) + body.secrets
+        secrets = Secrets(hidden).adding(query: address.query)
         client = ClientRules(common, targets: [target, root], secrets: secrets)
+        erasing = try ErasureSettings.read(settings, address, given, secrets: hidden)
+    }
+
+    /// The texts of headers that are never shown. The part of an Authorization after the scheme is also a secret on its own.
+    static func secrets(of headers: [Header]) -> [String] {
+        headers.flatMap { [$0.value[...]] + $0.value.split(separator: " ").dropFirst() }.map(String.init)
+    }
+
+    /// Reads the URL of a setting.
+    static func address(_ text: String, setting: String) throws(SettingsFault) -> Address {
+        let address = try Address(text, setting: setting)
+        guard !address.hasUser else {
+            throw SettingsFault(
+                "\(setting) holds a user or a password; put them into headers instead: \"headers\": { \"Authorization\": \"Basic ...\" }")
+        }
+        guard !address.hasFragment else { throw SettingsFault("\(setting) has a part after '#', which is never sent; write %23 for a '#'") }
+        return address
     }
 }

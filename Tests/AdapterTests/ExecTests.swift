@@ -58,7 +58,7 @@ struct ExecTests {
     func answersUnread() throws {
         // The program reads the first of three lines, byte by byte as a shell does, and answers all three.
         let liar = try Shell("read line; \(Self.say("delivered")); \(Self.say("delivered")); \(Self.say("delivered")); exec sleep 1000")
-        let words = "unknown the program sh answered an event before it had read it and was ended"
+        let words = "unknown the program sh gave an answer before it had read the line and was ended"
         #expect(liar.deliver("{}", "{\"n\":2}", "{\"n\":3}") == words + "; 0 delivered")
         // The program has read nothing.
         let blind = try Shell("yes '{\"outcome\":\"delivered\"}'")
@@ -157,7 +157,7 @@ struct ExecTests {
         let twice = try Shell("read line; \(ExecTests.say("delivered")); \(ExecTests.say("delivered")); read line; read line")
         // The second answer can arrive together with the first one or after it.
         let first = twice.deliver("{}")
-        let fault = "the program sh answered an event that it was not given"
+        let fault = "the program sh gave an answer that it was not asked for"
         #expect(first == "delivered" || first == "unknown \(fault); 0 delivered")
     }
 

@@ -26,7 +26,7 @@ struct PlanTests {
         let route = plan.routes[0]
         #expect(route.events.isEmpty && route.match.isEmpty && route.consent == nil && route.sample == nil && route.transforms.isEmpty)
         let delivery = plan.providers[0].delivery
-        #expect(delivery.batch.events == 500 && delivery.batch.bytes == 1_000_000 && delivery.batch.wait == .seconds(1))
+        #expect(delivery.batch.events == 500 && delivery.batch.bytes == 1_000_000 && delivery.batch.wait == nil)
         #expect(delivery.queue.memory == 4_000_000 && delivery.queue.full == .block)
         #expect(
             delivery.retry.first == .milliseconds(500) && delivery.retry.most == .seconds(60) && delivery.retry.total == .seconds(86_400))

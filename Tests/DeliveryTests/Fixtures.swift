@@ -203,6 +203,7 @@ final class StateFixture {
     var isBreakerOpen: Bool { state.health.isBreakerOpen }
     func mustWait(for bytes: Int) -> Bool { state.mustWait(for: bytes) }
     func needsAttention(at time: Int64) -> Bool { state.needsAttention(at: instant(time)) }
+    func mustLook(at time: Int64) -> Bool { state.mustLook(at: instant(time)) }
     func hasSpace(for bytes: Int) -> Bool { state.hasSpace(for: bytes) }
     func giveUp(_ message: String) -> [String] { describe(perform(.giveUp(Answer(message)))) }
 

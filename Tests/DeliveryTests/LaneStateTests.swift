@@ -294,8 +294,9 @@ struct LaneStateTests {
         var plan = plan(events: 1)
         plan.queue.memory = 40
         let fixture = StateFixture(plan)
+        _ = fixture.step(at: 0)
         fixture.take(["aaa"], at: 0)
-        #expect(fixture.needsAttention(at: 0), "an idle source will not call the lane again")
+        #expect(fixture.needsAttention(at: 0), "an idle source will not look at the lane again")
         fixture.state.isSourceBusy = true
         #expect(!fixture.needsAttention(at: 0))
         fixture.take(["bbbbb"], at: 0)
@@ -303,6 +304,7 @@ struct LaneStateTests {
 
         let slow = StateFixture()
         slow.state.isSourceBusy = true
+        _ = slow.step(at: 0)
         slow.take(["a"], at: 0)
         #expect(!slow.needsAttention(at: 99))
         #expect(slow.needsAttention(at: 100))

@@ -39,21 +39,21 @@ struct CommandFixTests {
     @Test("--acks with a descriptor that is not open for writing is reported at the start with 78, and nothing is read")
     func closedAcknowledgements() throws {
         let router = try TestRouter(routes: passThrough)
-        let closed = try router.run(["--acks", "57"], input: "{}\n")
-        #expect(closed.code == 78)
-        #expect(closed.errors.hasPrefix("--acks: descriptor 57 is not open; "), "\(closed.errors)")
-        #expect(closed.text == "")
+        func acknowledging(at descriptor: String) throws -> Result {
+            let command = "exec \"$0\" run --acks \(descriptor)"
+            return try router.start(["-c", command, Run.executable], executable: "/bin/sh").finish(feeding: Data("{}\n".utf8))
+        }
 
-        let shell = Foundation.Process()
-        let errors = Pipe()
-        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-        shell.arguments = ["-c", "exec \"$0\" --config \"$1\" --acks 5 5</dev/null </dev/null", Run.executable, router.path("routes.json")]
-        shell.standardError = errors
-        try shell.run()
-        let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        shell.waitUntilExit()
-        #expect(shell.terminationStatus == 78)
-        #expect(text.hasPrefix("--acks: descriptor 5 is open for reading only; "), "\(text)")
+        // The shell closes the descriptor, since a child may inherit one that another test opens at the same time.
+        let closed = try acknowledging(at: "7 7>&-")
+        #expect(closed.code == 78)
+        #expect(closed.errors.hasPrefix("--acks: descriptor 7 is not open; "), "\(closed.errors)")
+        #expect(closed.output.isEmpty)
+
+        let reading = try acknowledging(at: "5 5</dev/null")
+        #expect(reading.code == 78)
+        #expect(reading.errors.hasPrefix("--acks: descriptor 5 is open for reading only; "), "\(reading.errors)")
+        #expect(reading.output.isEmpty)
     }
 
     @Test("a run whose events wait on disk ends with 0, and its last message says how many wait")

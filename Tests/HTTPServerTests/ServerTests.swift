@@ -14,6 +14,8 @@ final class EchoHandler: HTTPHandler, @unchecked Sendable {
         var ended = 0
         var shortages = 0
         var holds = false
+        /// True if the requests that are held go on at the end of the round.
+        var endsRounds = false
     }
     /// Set before the server starts.
     var server: HTTPServer!
@@ -47,6 +49,14 @@ final class EchoHandler: HTTPHandler, @unchecked Sendable {
         server.reply(to: connection, status: 400, headers: [], body: Array("broken".utf8), isLast: true)
     }
     func ended(_ connection: HTTPConnection, isLast: Bool) { change { $0.ended += 1 } }
+    /// Goes on with the requests that were held until the end of the round.
+    func roundEnded() {
+        let waiting = state.withLock { state in
+            defer { if state.endsRounds { state.held = [] } }
+            return state.endsRounds ? state.held : []
+        }
+        for connection in waiting { server.resume(connection) }
+    }
     func lacksDescriptors() { change { $0.shortages += 1 } }
 
     private func change(_ change: (inout State) -> Void) {
@@ -156,6 +166,19 @@ func withServer(_ options: HTTPServer.Options = serving(), _ body: (EchoHandler,
             for connection in held { handler.server.resume(connection) }
             handler.state.wait { $0.ended < 2 }
             #expect(handler.state.withLock { $0.began.count } == 2)
+        }
+    }
+
+    @Test func `Requests that go on at the end of a round are answered, also those behind them`() throws {
+        try withServer { handler, path in
+            handler.state.withLock { ($0.holds, $0.endsRounds) = (true, true) }
+            let client = try RawClient(path)
+            for _ in 0..<3 {
+                client.send(ServerTests.get + ServerTests.get + "GET /last HTTP/1.1\r\nHost: x\r\n\r\n")
+                handler.state.wait { $0.began.last != "GET /last" }
+                handler.state.wait { $0.ended < $0.began.count }
+                handler.state.withLock { ($0.began, $0.ended) = ([], 0) }
+            }
         }
     }
 

@@ -43,8 +43,12 @@ struct InboxTests {
         return Taken(intake: intake, text: text, source: block.source, lines: portions.map(\.lines))
     }
 
-    private func submit(_ inbox: Inbox, _ text: String, source: Int = 0, key: Int = 0, _ log: Log, as name: String) -> Bool {
-        inbox.submit(buffer(text), from: Submitter(source: source, key: key)) { submission in log.add("\(name): \(submission)") }
+    private func submit(
+        _ inbox: Inbox, _ text: String, source: Int = 0, key: Int = 0, offers: Bool = false, _ log: Log, as name: String
+    ) -> Bool {
+        var submitter = Submitter(source: source, key: key)
+        submitter.offers = offers
+        return inbox.submit(buffer(text), from: submitter) { submission in log.add("\(name): \(submission)") }
     }
 
     @Test("joins waiting submissions of one source into a block, each on its own lines, and answers each")
@@ -248,5 +252,49 @@ struct InboxTests {
         }.detach()
         _ = take(inbox)
         #expect(log.entries == ["false", "true", "false"])
+    }
+
+    private func takeHere(_ inbox: Inbox, most: Int = 100) -> String? {
+        var block = Block()
+        var hasEntered = false
+        let submissions = inbox.takeHere(&block, most: most) { hasEntered = true }
+        #expect(hasEntered == (submissions != nil))
+        guard let submissions else { return nil }
+        #expect(submissions.take())
+        for portion in submissions.portions { portion.answer(.stored(invalid: [])) }
+        return String(decoding: block.text.bytes, as: UTF8.self)
+    }
+
+    @Test("lets the thread that offers submissions judge them while a worker waits, and joins those of one source and key")
+    func offers() {
+        let inbox = Inbox()
+        let log = Log()
+        for (text, key) in [("1", 0), ("2", 0), ("3", 1)] { #expect(submit(inbox, text, key: key, offers: true, log, as: text)) }
+        inbox.judgeOffers(by: { while let text = takeHere(inbox) { log.add(text) } })
+        inbox.judgeOffers()
+        #expect(log.entries == ["1: stored(invalid: [])", "2: stored(invalid: [])", "1\n2\n", "3: stored(invalid: [])", "3\n"])
+        #expect(takeHere(inbox) == nil)
+    }
+
+    @Test("leaves offers to the workers that come behind others, that are large, or that come while lanes are full")
+    func leavesOffers() {
+        let time = ManualClock()
+        let inbox = Inbox(clock: time.clock)
+        let log = Log()
+        #expect(submit(inbox, "1", log, as: "a"))
+        #expect(take(inbox).text == "1\n")
+        #expect(submit(inbox, "2", offers: true, log, as: "b"))
+        #expect(takeHere(inbox) == nil, "the worker has not come back, so its block may have no place in the order yet")
+        #expect(take(inbox).text == "2\n")
+
+        let other = Inbox(clock: time.clock)
+        #expect(submit(other, "12345", offers: true, log, as: "c"))
+        #expect(takeHere(other, most: 4) == nil)
+        other.separate()
+        #expect(takeHere(other) == nil)
+        time.advance(.seconds(2))
+        #expect(takeHere(other) == nil, "its submitter may have left since")
+        other.close()
+        #expect(takeHere(other) == nil)
     }
 }

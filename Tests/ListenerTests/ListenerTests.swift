@@ -52,6 +52,33 @@ import Testing
         }
     }
 
+    @Test func `Small bodies are judged where they arrive, and large or compressed ones by a worker`() throws {
+        try withListener { _, sink, address in
+            sink.state.withLock { ($0.holds, $0.answersOffers) = (true, true) }
+            let client = try TestClient(address)
+            for _ in 0..<2 {
+                client.post("{}")
+                #expect(client.answer()?.status == 200)
+            }
+            sink.state.withLock { $0.holds = false }
+            client.post("{\"a\":\"" + String(repeating: "x", count: OwnShare.smallBody) + "\"}")
+            #expect(client.answer()?.status == 200)
+            client.post(gzipped(Array("{}".utf8)), ["Content-Encoding: gzip"])
+            #expect(client.answer()?.status == 200)
+            #expect(sink.state.withLock { $0.offers } == [true, true, false, false])
+        }
+    }
+
+    @Test func `The server's thread translates small bodies itself, and only so many in a round`() {
+        var share = OwnShare()
+        func takes(_ bytes: Int, isCompressed: Bool = false) -> Bool { share.takes(bodyBytes: bytes, isCompressed: isCompressed) }
+        #expect(takes(OwnShare.smallBody) && takes(OwnShare.smallBody))
+        #expect(!takes(1), "the share of the round is used up")
+        share.roundEnded()
+        #expect(!takes(OwnShare.smallBody + 1) && !takes(1, isCompressed: true))
+        #expect(takes(1))
+    }
+
     @Test func `A request without any valid event is answered with 400`() throws {
         try withListener { _, sink, address in
             sink.state.withLock { $0.submission = .stored(invalid: [InvalidLine(line: 0, message: "no")]) }

@@ -27,6 +27,10 @@ final class FakeSink: EventSink {
         var held: [@Sendable (Submission) -> Void] = []
         var isFull = false
         var holds = false
+        /// True for each request whose thread promised to call `judgeOffers`.
+        var offers: [Bool] = []
+        /// True if held requests are answered when their thread calls `judgeOffers`.
+        var answersOffers = false
         var submission = Submission.stored(invalid: [])
     }
     let state = Monitor(State())
@@ -39,6 +43,7 @@ final class FakeSink: EventSink {
             if state.isFull { return .overloaded(retryAfter: -1) }
             state.taken.append(taken)
             state.keys.append(submitter.key)
+            state.offers.append(submitter.offers)
             if state.holds {
                 state.held.append(answer)
                 return nil
@@ -50,6 +55,10 @@ final class FakeSink: EventSink {
         if case .overloaded(-1) = now { return false }
         if let now { answer(now) }
         return true
+    }
+
+    func judgeOffers() {
+        if state.withLock({ $0.answersOffers }) { release(.stored(invalid: [])) }
     }
 
     /// The number of the key of each request. It is 0 if the key limits nothing.

@@ -4,13 +4,13 @@ import Admission
 import Delivery
 import Events
 import Glibc
-import Ingest
 import Plans
 import Platform
 import Queueing
 import TestSupport
 import Testing
 
+@testable import Ingest
 @testable import Router
 
 /// A provider that collects its lines, and completes nothing before the test lets it go.
@@ -94,18 +94,27 @@ private final class RoomFixture {
     }
 
     func submit(
-        _ line: String, within time: Duration = .seconds(2), isThere: (@Sendable () -> Bool)? = nil
+        _ line: String, within time: Duration = .seconds(2), isThere: (@Sendable () -> Bool)? = nil, offers: Bool = false
     ) -> Monitor<Submission?> {
         let answer = Monitor<Submission?>(nil)
         var text = ByteBuffer()
         text.append(line + "\n")
-        let submitter = Submitter(source: 0, deadline: self.time.clock.now() + time, isThere: isThere)
+        var submitter = Submitter(source: 0, deadline: self.time.clock.now() + time, isThere: isThere)
+        submitter.offers = offers
         let isTaken = router.sink?.submit(text, from: submitter) { submission in
             answer.withLock { $0 = submission }
             answer.wake()
         }
         precondition(isTaken == true)
         return answer
+    }
+
+    /// Submits a line when a worker waits for lines, and lets this thread judge it. Returns what is known of the answer then.
+    func offer(_ line: String) -> (answer: Monitor<Submission?>, atOnce: Submission?) {
+        while router.input.inbox?.hasIdleWorker != true { sched_yield() }
+        let answer = submit(line, offers: true)
+        router.sink?.judgeOffers()
+        return (answer, answer.withLock { $0 })
     }
 
     /// Fills the queue of the hanging lane.
@@ -116,8 +125,15 @@ private final class RoomFixture {
 
     /// Waits until no submission waits for a worker.
     func waitUntilRead() { while router.status.inbox?.submissions != 0 { sched_yield() } }
-    /// Waits until a worker waits for room in the hanging lane.
-    func waitUntilFull() { while !router.readiness.troubles.contains("lane hanging is full") { sched_yield() } }
+    /// Waits until a worker waits for room in the hanging lane, for the events of a submission that has no answer until then. Returns false
+    /// if it was answered.
+    func waitsForRoom(_ answer: Monitor<Submission?>) -> Bool {
+        while !router.readiness.troubles.contains("lane hanging is full") {
+            if answer.withLock({ $0 != nil }) { return false }
+            sched_yield()
+        }
+        return true
+    }
 
     func finish() -> Account {
         hanging.letGo()
@@ -146,7 +162,7 @@ struct RoomTests {
         let fixture = RoomFixture()
         fixture.fill()
         let answer = fixture.submit(work(1))
-        fixture.waitUntilFull()
+        #expect(fixture.waitsForRoom(answer))
         #expect(answer.withLock { $0 } == nil)
         fixture.time.advance(.seconds(2))
         #expect(answer.result == comeAgain)
@@ -164,7 +180,7 @@ struct RoomTests {
         let fixture = RoomFixture(workers: 1)
         fixture.fill()
         let first = fixture.submit(work(1))
-        fixture.waitUntilFull()
+        #expect(fixture.waitsForRoom(first))
         fixture.time.advance(.seconds(2))
         #expect(first.result == comeAgain)
         #expect(fixture.submit(work(2)).result == comeAgain, "the time does not go on")
@@ -178,7 +194,7 @@ struct RoomTests {
         let fixture = RoomFixture()
         fixture.fill()
         let patient = fixture.submit(work(1), within: .seconds(100))
-        fixture.waitUntilFull()
+        #expect(fixture.waitsForRoom(patient))
         let behind = fixture.submit(ping("b"), within: .seconds(2))
         fixture.waitUntilRead()
         let inInbox = fixture.submit(ping("c"), within: .seconds(3))
@@ -199,7 +215,7 @@ struct RoomTests {
         fixture.fill()
         let isThere = Monitor(true)
         let waiting = fixture.submit(work(1), within: .seconds(100), isThere: { isThere.withLock { $0 } })
-        fixture.waitUntilFull()
+        #expect(fixture.waitsForRoom(waiting))
         let behind = fixture.submit(work(2), within: .seconds(100), isThere: { isThere.withLock { $0 } })
         let stays = fixture.submit(work(3), within: .seconds(100), isThere: { true })
         fixture.time.advance(.seconds(1))
@@ -217,7 +233,7 @@ struct RoomTests {
         let fixture = RoomFixture()
         fixture.fill()
         let original = fixture.submit(work(1))
-        fixture.waitUntilFull()
+        #expect(fixture.waitsForRoom(original))
         let later = fixture.submit(ping("w1"), within: .seconds(100))
         fixture.waitUntilRead()
         fixture.time.advance(.seconds(2))
@@ -225,5 +241,35 @@ struct RoomTests {
         #expect(later.result == .stored(invalid: []))
         #expect(fixture.finish().balances)
         #expect(fixture.free.lines == [work(0), ping("w1")])
+    }
+
+    @Test("is judged by the thread that offers it if nothing has to be waited for")
+    func offered() {
+        let fixture = RoomFixture()
+        #expect(fixture.submit(ping("a")).result == .stored(invalid: []))
+        #expect(fixture.offer(ping("b")).atOnce == .stored(invalid: []))
+        #expect(fixture.offer(ping("b")).atOnce == .stored(invalid: []), "a duplicate of what is safe")
+        #expect(fixture.offer(work(1)).atOnce == .stored(invalid: []))
+        let account = fixture.finish()
+        #expect(account.balances && account.received == 4)
+        #expect(fixture.free.lines.count == 3)
+    }
+
+    @Test("does not hold the thread that offers it, and is given back in time")
+    func offeredToFullLane() {
+        let fixture = RoomFixture()
+        fixture.fill()
+        let (answer, atOnce) = fixture.offer(work(1))
+        #expect(atOnce == nil)
+        #expect(fixture.waitsForRoom(answer))
+        let behind = fixture.submit(ping("a"), offers: true)
+        fixture.router.sink?.judgeOffers()
+        fixture.time.advance(.seconds(2))
+        #expect(answer.result == comeAgain)
+        _ = behind.result
+        #expect(fixture.offer("no event").answer.result != comeAgain, "a line that is no event is reported by another thread")
+        let account = fixture.finish()
+        #expect(account.balances)
+        #expect(fixture.hanging.lines.count == 1)
     }
 }

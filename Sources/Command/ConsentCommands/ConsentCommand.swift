@@ -25,7 +25,8 @@ public let consentCommand = Command(
         consent import FILE       imports lines of an export, or of a list with raw ids; - is standard input
         consent receipts [ID]     shows what withdrawals destroyed, where and when, and how many events were in flight
         consent clock             shows if the clock is behind the newest record, so that records do not count; --believe trusts the clock
-        consent subject ID        prints everything that the router itself holds about a person, one JSON object per line with its place
+        consent subject ID        prints everything that the router itself holds about a person, one JSON object per line with its place;
+                                  --export FOLDER writes it to files that can be handed over, with an index
         consent stats             counts the ids and the decisions
         consent report            says what each route collects and each provider gets, and what is on record: --format text, csv or html
         With -, the ids are read from standard input, one per line. Everyone who can list processes can see ids on the command line,
@@ -54,6 +55,7 @@ public let consentCommand = Command(
         Option(name: "--ids", value: "NUMBER", about: "show an erasure with its ids (erasures)"),
         Option(name: "--again", value: "NUMBER", about: "ask again, after an erasure was given up or left to a person (erasures)"),
         Option(name: "--done", value: "NUMBER", about: "a person has erased the ids at the provider (erasures)"),
+        Option(name: "--export", value: "FOLDER", about: "write to files in a new folder, with an index (subject)"),
         Option(name: "--history", about: "list each decision, one per line (export)"),
         Option(name: "--json", about: "one JSON object, for machines (all but export, subject and report)"),
     ],
@@ -69,6 +71,9 @@ public let consentCommand = Command(
         defer { client.close() }
         do {
             switch request.action {
+            case .subject where arguments["--export"] != nil:
+                try SubjectExport.run(
+                    request, client, to: arguments["--export"] ?? "", state: Loading.stateFolder(arguments["--state"]))
             case .export, .subject: try export(request, client)
             case .import: return try ConsentImporting(request, client: client, input: input!).run()
             default: try Console.show(String(decoding: try client.ask(request), as: UTF8.self))
@@ -107,6 +112,7 @@ private func request(_ arguments: Arguments) throws(UsageFault) -> LedgerRequest
         values[member] = value
     }
     let list = values.removeValue(forKey: "from")
+    values.removeValue(forKey: "export")
     guard action != .import else {
         guard arguments.rest.count == 1 else { throw UsageFault("consent import takes one FILE, or - for standard input") }
         return LedgerRequest(action, values)

@@ -26,7 +26,7 @@ struct LedgerRequest: Sendable, Equatable {
             switch self {
             case .get, .tie, .untie, .stats, .receipts: ["json"]
             case .clock: ["believe", "json"]
-            case .subject: []
+            case .subject: ["export"]
             case .set: ["level", "grant", "deny", "version", "at", "json"]
             case .withdraw: ["purposes", "from", "erase", "json"]
             case .erase: ["from", "json"]
@@ -40,7 +40,8 @@ struct LedgerRequest: Sendable, Equatable {
         /// The members that the command adds itself. They are not options.
         var inner: [String] {
             switch self {
-            case .export, .subject: ["after"]
+            case .export: ["after"]
+            case .subject: ["after", "overview"]
             case .import: ["session", "end"]
             default: []
             }

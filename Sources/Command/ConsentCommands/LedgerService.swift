@@ -144,7 +144,8 @@ public struct LedgerService: Sendable {
         case .clock: return try clock(request)
         case .report: return try report(request, plan)
         case .subject:
-            var inquiry = try SubjectInquiry(ids[0], ledger, erasures, folder: folder, by: plan)
+            var inquiry = try SubjectInquiry(
+                ids[0], ledger, erasures, folder: folder, by: plan, hasOverview: request.values["overview"] != nil)
             let lines = try inquiry.answer(after: request.values["after"])
             return Response(200, type: "text/plain; charset=utf-8", lines)
         }

@@ -10,12 +10,13 @@ internal import Ledger
 internal import Plans
 internal import Platform
 internal import Spool
+internal import Startup
 internal import StateFiles
 internal import Withdrawal
 
 struct SubjectInquiry {
     /// The kinds of places, in the order of visits. Places of the same kind are ordered by name.
-    private enum Kind: Int { case ledger, memory, queue, held, deadLetters }
+    private enum Kind: Int { case ledger, memory, queue, held, deadLetters, overview }
 
     private struct Place: Comparable {
         var kind: Kind
@@ -48,13 +49,18 @@ struct SubjectInquiry {
     private let subjects: Set<SubjectKey>
     private let own: SubjectKey
     private let cipher: Cipher?
+    private let hasOverview: Bool
     private var lines = ""
 
     /// The number of bytes of events at which a part ends.
     private static let part = 1 << 20
 
-    init(_ id: LedgerID, _ ledger: ConsentLedger, _ erasures: Erasures, folder: String, by plan: Plan) throws(ConsentRefusal) {
+    /// With an overview, it also says who may have something of the person, and what could not be searched.
+    init(
+        _ id: LedgerID, _ ledger: ConsentLedger, _ erasures: Erasures, folder: String, by plan: Plan, hasOverview: Bool
+    ) throws(ConsentRefusal) {
         self.erasures = erasures
+        self.hasOverview = hasOverview
         self.id = id
         self.folder = folder
         self.plan = plan
@@ -85,7 +91,7 @@ struct SubjectInquiry {
 
     private var places: [Place] {
         [Place(kind: .ledger), Place(kind: .memory)] + StateFolder.spools(in: folder).map { Place(kind: .queue, name: $0) }.sorted()
-            + [Place(kind: .held), Place(kind: .deadLetters)]
+            + [Place(kind: .held), Place(kind: .deadLetters)] + (hasOverview ? [Place(kind: .overview)] : [])
     }
 
     /// Adds events of a place to the part. Returns the row to continue after, or nil if the place has no more.
@@ -97,6 +103,7 @@ struct SubjectInquiry {
             case .queue: return try look(intoQueueOf: place.name, after: row)
             case .held: return try lookIntoHeld(after: row)
             case .deadLetters: return try lookIntoDeadLetters(after: row)
+            case .overview: try addOverview()
             }
             return nil
         } catch {
@@ -107,18 +114,35 @@ struct SubjectInquiry {
     // MARK: - The places
 
     private mutating func lookIntoLedger() throws(StorageFault) {
-        let id = id
-        let (entry, receipts): (LedgerEntry?, [WithdrawalReceipt])
-        do throws(ConsentRefusal) {
-            (entry, receipts) = try ledger.use { (file) throws(StorageFault) in ((try file.get(id), try file.receipts(of: id)), []) }
-        } catch {
-            throw StorageFault(.failed, error.message)
-        }
+        let (entry, receipts) = try recorded
         let ties = (entry?.ties ?? []).map { "{\"hmac\":\"\($0.digits)\",\"key\":\(jsonQuoted($0.key))}" }
         lines += "{\"place\":\"ledger\"," + entry.json.dropFirst().dropLast() + ",\"ties\":[\(ties.joined(separator: ","))]}\n"
         for receipt in receipts {
             lines += "{\"place\":\"receipts\"," + receipt.json(try erasures.jobs(of: receipt.number)).dropFirst() + "\n"
         }
+    }
+
+    /// What the ledger has of the id.
+    private var recorded: (LedgerEntry?, [WithdrawalReceipt]) {
+        get throws(StorageFault) {
+            let id = id
+            do throws(ConsentRefusal) {
+                return try ledger.use { (file) throws(StorageFault) in ((try file.get(id), try file.receipts(of: id)), []) }
+            } catch {
+                throw StorageFault(.failed, error.message)
+            }
+        }
+    }
+
+    private mutating func addOverview() throws(StorageFault) {
+        let receipts = try recorded.1
+        var jobs: [ErasureJob] = []
+        for receipt in receipts { jobs += try erasures.jobs(of: receipt.number) }
+        lines +=
+            SubjectOverview(
+                plan: plan, stored: ErasureStore.storedProviders(in: folder), receipts: receipts, jobs: jobs,
+                setAside: SetAsideFiles(in: folder).names
+            ).lines
     }
 
     private mutating func lookIntoMemory() {

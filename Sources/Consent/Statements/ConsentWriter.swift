@@ -78,6 +78,11 @@ public final class ConsentWriter: Sendable {
         }
     }
 
+    /// Returns true if `settle` has nothing to write and nothing to judge again for this worker.
+    public func isSettled(_ worker: borrowing Worker) -> Bool {
+        !worker.isWaiting && worker.consentIntake?.epoch ?? changes.epoch == changes.epoch
+    }
+
     private func begin(_ erasures: [AskedErasure]) -> Bool {
         if erasures.isEmpty { return true }
         do throws(StorageFault) {

@@ -32,7 +32,7 @@ extension Lane {
                 endWatch()
                 provider.close()
                 state.withLock { $0.providerClosed() }
-                state.wake()
+                wake()
                 return
             case .wait, .ask: preconditionFailure("nextStep returned a wait or a question")
             }
@@ -51,7 +51,7 @@ extension Lane {
         answers.removeAll()
         var asked: (batch: ObjectIdentifier?, times: Int) = (nil, 0)
         while true {
-            let step = state.waitUntilReady { state -> Readiness<LaneState.Step> in
+            let step = state.waitUntilReady(for: deliveryWork) { state -> Readiness<LaneState.Step> in
                 var step = state.next(at: clock.now(), answers, consentIs: check?.version)
                 while asked.times == Lane.mostAsks, case .ask(let batches) = step, let check {
                     answers.ask(check, about: batches)

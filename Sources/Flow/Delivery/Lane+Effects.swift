@@ -6,15 +6,19 @@ internal import Queueing
 internal import Spool
 
 extension Lane {
+    /// Wakes every thread that waits for a change, and carries out the effects.
     func carryOut(_ effects: [LaneState.Effect]) {
-        state.wake()
-        if effects.isEmpty { return }
+        wake()
+        if !effects.isEmpty { work(off: effects) }
+    }
+
+    func work(off effects: [LaneState.Effect]) {
         defer {
             let isOver = state.withLock { state in
                 state.carryingOut -= 1
                 return state.isOver
             }
-            if isOver { state.wake() }
+            if isOver { wake() }
         }
         for effect in effects {
             switch effect {
@@ -23,7 +27,7 @@ extension Lane {
                     burial.batch, provider: name, routes: routes.all, reason: burial.reason, burial.answer, attempts: burial.attempts,
                     isLost: burial.isSettled)
                 state.withLock { $0.buried(burial, lost: lost, fault, at: clock.now()) }
-                state.wake()
+                wake()
                 if lost > 0, !burial.isSettled { continue }
                 news(self, .buried(count: burial.batch.count, reason: burial.reason, burial.answer, lost: lost))
             case .failing(let answer, let again): news(self, .failing(answer, again: again))

@@ -10,13 +10,13 @@ extension Lane {
     /// Carries out the steps of the store until the lane is over.
     func use(_ store: any SpoolStore) {
         while true {
-            let step = state.waitUntilReady { state -> Readiness<LaneState.DiskStep> in
+            let step = state.waitUntilReady(for: storeWork) { state -> Readiness<LaneState.DiskStep> in
                 let step = state.diskStep(at: clock.now())
                 if case .wait(let instant) = step { return .notBefore(instant) }
                 return .ready(step)
             }
             switch step {
-            case .commit(let work): carryOut(diskHeartbeat.beat { commit(work, store) })
+            case .commit(let work): carryOutCommitted(diskHeartbeat.beat { commit(work, store) })
             case .read(let row, let most): carryOut(diskHeartbeat.beat { read(after: row, most, store) })
             case .sweep(let row, let order): carryOut(diskHeartbeat.beat { sweep(after: row, order.sweep(check), store) })
             case .tidy(let clearsGaps):
@@ -33,6 +33,14 @@ extension Lane {
             }
             if let loss = store.takeLoss() { carryOut(change { $0.lost(loss) }) }
         }
+    }
+
+    /// Wakes those whom a commit concerns. One that only records what was delivered leaves nothing to do for the lane's thread.
+    private func carryOutCommitted(_ effects: [LaneState.Effect]) {
+        let now = clock.now()
+        if state.withLock({ $0.mustLook(at: now) }) { deliveryWork.wake() }
+        state.wake()
+        if !effects.isEmpty { work(off: effects) }
     }
 
     private func commit(_ work: SpoolWork, _ store: any SpoolStore) -> [LaneState.Effect] {

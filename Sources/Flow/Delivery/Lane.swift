@@ -42,6 +42,9 @@ public final class Lane: Sendable {
     let clock: Clock
     let news: @Sendable (Lane, News) -> Void
     let state: Monitor<LaneState>
+    /// What the lane's own thread waits for, and the thread that has the store. All others wait for the state to change.
+    let deliveryWork = Condition()
+    let storeWork = Condition()
     let watching = Monitor(Watching())
     /// The threads that wait until a parcel fits.
     private let waiting = Monitor(Waiting())
@@ -101,7 +104,7 @@ public final class Lane: Sendable {
     /// not responsible for the old one's failures. If `concurrency` is nil, the number of batches at once stays the same.
     public func adopt(_ plan: DeliveryPlan, concurrency: Int?, isNewProvider: Bool) {
         state.withLock { $0.adopt(plan, concurrency: concurrency, isNewProvider: isNewProvider) }
-        state.wake()
+        wake()
         watching.withLock { $0.changes += 1 }
         watching.wake()
         startWatch()
@@ -115,22 +118,45 @@ public final class Lane: Sendable {
 
     // MARK: - Events come in
 
-    /// Takes the parcel's events, if there are any, and leaves it empty. Returns false and takes nothing if the lane is full and the source
-    /// must wait. A busy source calls this for every block, so that no batch gets too old while the lane's thread sleeps. The receipt
-    /// already counts this lane. It is settled when every event is safe as the plan promises.
-    public func take(_ parcel: inout Parcel, _ receipt: Receipt? = nil) -> Bool { take(&parcel, receipt, evenIfFull: false) }
+    /// What became of a parcel.
+    public enum Taking {
+        /// The lane is full and the source must wait. Nothing was taken.
+        case full
+        case taken
+        /// It is taken, and the lane's thread was not woken. The source must look at the lane at its next block, and when it waits for input.
+        case takenUnnoticed
+    }
 
-    private func take(_ parcel: inout Parcel, _ receipt: Receipt?, evenIfFull: Bool) -> Bool {
+    /// Takes the parcel's events and leaves it empty. Returns false and takes nothing if the lane is full and the source must wait. The
+    /// receipt already counts this lane. It is settled when every event is safe as the plan promises.
+    public func take(_ parcel: inout Parcel, _ receipt: Receipt? = nil) -> Bool { take(&parcel, receipt, sourceIsBusy: false) != .full }
+
+    /// Does the same for a source that perhaps brings more events soon.
+    public func take(_ parcel: inout Parcel, _ receipt: Receipt?, sourceIsBusy: Bool, evenIfFull: Bool = false) -> Taking {
+        assert(!parcel.isEmpty, "a lane is asked to take nothing")
         let now = clock.now()
-        let (effects, needsAttention): ([LaneState.Effect]?, Bool) = state.withLock { state in
-            if !parcel.isEmpty, !evenIfFull, state.mustWait(for: parcel.byteCount) { return (nil, true) }
-            let effects = parcel.isEmpty ? [] : state.take(&parcel, receipt, at: now)
+        let taken: (effects: [LaneState.Effect], attention: LaneState.Attention, isToBeStored: Bool)? = state.withLock { state in
+            if !evenIfFull, state.mustWait(for: parcel.byteCount) { return nil }
+            let effects = state.take(&parcel, receipt, at: now)
             state.carryingOut += effects.isEmpty ? 0 : 1
-            return (effects, state.needsAttention(at: now))
+            state.isSourceBusy = sourceIsBusy
+            return (effects, state.attention(at: now), state.hasStoreWork)
         }
-        if needsAttention { state.wake() }
-        if let effects, !effects.isEmpty { carryOut(effects) }
-        return effects != nil
+        guard let taken else { return .full }
+        if taken.attention == .now { deliveryWork.wake() }
+        if taken.isToBeStored { storeWork.wake() }
+        if !taken.effects.isEmpty { work(off: taken.effects) }
+        return taken.attention == .later ? .takenUnnoticed : .taken
+    }
+
+    /// Looks at events that were taken unnoticed. Returns true if the lane's thread need not be looked after any more.
+    public func look(sourceIsBusy: Bool) -> Bool {
+        let attention = state.withLock { state in
+            state.isSourceBusy = sourceIsBusy
+            return state.attention(at: clock.now())
+        }
+        if attention == .now { deliveryWork.wake() }
+        return attention != .later
     }
 
     /// Takes the parcel's events as soon as they fit.
@@ -145,9 +171,17 @@ public final class Lane: Sendable {
 
     /// Takes the parcel's events into the room for which the caller has waited. Since then, released events may have come in from the thread
     /// of held events. Then the queue exceeds its limit by these.
-    public func takeIntoRoom(_ parcel: inout Parcel, _ receipt: Receipt? = nil) {
-        let isTaken = take(&parcel, receipt, evenIfFull: true)
-        assert(isTaken, "a lane refused events for which it had room")
+    public func takeIntoRoom(_ parcel: inout Parcel, _ receipt: Receipt?, sourceIsBusy: Bool) -> Taking {
+        let taking = take(&parcel, receipt, sourceIsBusy: sourceIsBusy, evenIfFull: true)
+        assert(taking != .full, "a lane refused events for which it had room")
+        return taking
+    }
+
+    /// Wakes every thread that waits for the state to change.
+    func wake() {
+        state.wake()
+        deliveryWork.wake()
+        storeWork.wake()
     }
 
     /// Returns true if so many bytes of events fit, and can be acknowledged as the plan promises.
@@ -156,6 +190,9 @@ public final class Lane: Sendable {
         waiting.withLock { $0.isRefusing = false }
         return true
     }
+
+    /// Returns true if so many bytes of events fit, and if the thread that brings them does nothing but hand them over.
+    public func takesAtOnce(_ bytes: Int) -> Bool { state.withLock { $0.phase == .open && $0.canPromise(bytes) } }
 
     /// Waits until so many bytes fit. Returns false if they do not fit at the deadline, or if an earlier call has returned false and there
     /// has been no room since.
@@ -184,12 +221,6 @@ public final class Lane: Sendable {
         return waits || refuses && !state.withLock { $0.canPromise(1) }
     }
 
-    /// Reports that input flows, or that there is none at the moment.
-    public func sourceIs(busy: Bool) {
-        state.withLock { $0.isSourceBusy = busy }
-        if !busy { state.wake() }
-    }
-
     /// The events that were taken so far and their fates.
     public var account: LaneAccount { state.withLock { $0.account } }
     /// The answer with which the lane is failing at the moment.
@@ -212,7 +243,7 @@ public final class Lane: Sendable {
     /// Announces that no more events will come, so that open batches leave at once.
     public func drain() {
         state.withLock { $0.drain() }
-        state.wake()
+        wake()
     }
 
     /// True if every event has its fate and nothing more is to be done.
@@ -257,7 +288,7 @@ public final class Lane: Sendable {
     /// Checks whether the queue's files are still in their folder. It is called when something in that folder has changed.
     public func checkStore() {
         state.withLock { $0.checkPlace() }
-        state.wake()
+        wake()
     }
 
     /// Destroys waiting events that may not be delivered any more according to the ledger. Any thread may call `done` afterwards.
@@ -268,13 +299,13 @@ public final class Lane: Sendable {
     /// Sets the maximum age of events by route number. Older waiting events are destroyed.
     public func adopt(routeRetention routes: [UInt16: Int64]) {
         state.withLock { $0.adopt(routeRetention: routes, at: clock.now()) }
-        state.wake()
+        wake()
     }
 
     /// Returns the events of these subjects that are only in memory, including those in flight.
     public func inMemory(of subjects: Set<SubjectKey>) -> [Batch] {
         let batches = state.withLock { $0.inMemory(at: clock.now()) }
-        state.wake()
+        wake()
         return batches.map { $0.subset($0.events(of: subjects)) }.filter { $0.count > 0 }
     }
 

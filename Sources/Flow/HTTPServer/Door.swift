@@ -23,6 +23,8 @@ struct Door {
 
     var isOpen: Bool { if case .open = state { true } else { false } }
 
+    var isShut: Bool { if case .shut = state { true } else { false } }
+
     /// The time at which it opens again. It is nil if it is open, or shut for ever.
     var opensAt: Instant? { if case .closed(let time) = state { time } else { nil } }
 

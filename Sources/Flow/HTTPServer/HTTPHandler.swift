@@ -17,6 +17,8 @@ public protocol HTTPHandler: AnyObject, Sendable {
     func broke(_ connection: HTTPConnection, _ fault: FramingFault)
     /// The reply to the request was sent, or the connection was lost. `isLast` is true if the connection takes no more requests.
     func ended(_ connection: HTTPConnection, isLast: Bool)
+    /// Every connection that had something to do has had its turn. What the handler has gathered is due now. It may be called often.
+    func roundEnded()
     /// The system has no descriptor for a connection that waits. It may be called often.
     func lacksDescriptors()
 }

@@ -25,6 +25,8 @@ public final class HTTPServer: @unchecked Sendable {
 
     private struct Shared {
         var resumed: [HTTPConnection] = []
+        /// True while the thread works. It looks for resumed connections before it waits, so nobody has to wake it for them.
+        var isAwake = false
         var isQuiet = false
         var isEnding = false
     }
@@ -71,7 +73,7 @@ public final class HTTPServer: @unchecked Sendable {
         let isFirst = shared.withLock { shared in
             if shared.isEnding { return false }
             shared.resumed.append(connection)
-            return shared.resumed.count == 1
+            return !shared.isAwake && shared.resumed.count == 1
         }
         if isFirst { wakeUp.raise() }
     }
@@ -101,44 +103,58 @@ public final class HTTPServer: @unchecked Sendable {
     private func run() {
         blockPipeSignal()
         listen()
-        var isEnding = false
-        while !isEnding {
-            let count = poll.wait(milliseconds: again.isEmpty ? milliseconds(until: door.opensAt) : 0)
+        var orders = Orders.none
+        while orders != .end {
+            let count = poll.wait(milliseconds: again.isEmpty && orders == .none ? milliseconds(until: door.opensAt) : 0)
             heartbeat.begin()
-            var hasWoken = false
+            shared.withLock { $0.isAwake = true }
             for index in 0..<count {
                 let event = poll[index]
                 switch event.slot {
-                case Poll.wakeUp: hasWoken = true
+                case Poll.wakeUp: break
                 case Poll.listener: accept()
                 default: handle(event)
                 }
             }
-            if hasWoken { isEnding = takeOrders() }
             if !again.isEmpty { goOn() }
             if let time = door.opensAt, options.clock.now() >= time { listen() }
+            orders = carryOutOrders()
             heartbeat.end()
         }
         connections.each { close($0) }
         poll.forget(options.socket)
     }
 
-    /// Carries out what other threads have asked for. Returns true if the server ends.
-    private func takeOrders() -> Bool {
-        let (resumed, isQuiet, isEnding) = shared.withLock { shared in
-            defer { shared.resumed = [] }
-            return (shared.resumed, shared.isQuiet, shared.isEnding)
+    private enum Orders {
+        case none
+        /// There are more, but other connections have their turn first.
+        case more
+        case end
+    }
+
+    /// Lets the handler end its round, and carries out what it and other threads have asked for. After `none`, the thread is woken for the
+    /// next order.
+    private func carryOutOrders() -> Orders {
+        for _ in 0..<HTTPServer.turn {
+            handler.roundEnded()
+            let (resumed, isQuiet, isEnding) = shared.withLock { shared in
+                if shared.resumed.isEmpty { shared.isAwake = false }
+                defer { shared.resumed = [] }
+                return (shared.resumed, shared.isQuiet, shared.isEnding)
+            }
+            if isQuiet || isEnding, !door.isShut {
+                door.shut()
+                poll.forget(options.socket)
+            }
+            for connection in resumed {
+                assert(connection.phase == .waiting, "a request is resumed that is not in work")
+                handler.resumed(connection)
+                advance(connection)
+            }
+            if isEnding { return .end }
+            if resumed.isEmpty { return .none }
         }
-        if isQuiet || isEnding {
-            door.shut()
-            poll.forget(options.socket)
-        }
-        for connection in resumed {
-            assert(connection.phase == .waiting, "a request is resumed that is not in work")
-            handler.resumed(connection)
-            advance(connection)
-        }
-        return isEnding
+        return .more
     }
 
     private func goOn() {

@@ -15,6 +15,8 @@ public struct Submitter: Sendable {
     public var deadline: Instant?
     /// Returns false if it has left, so that nobody would read the answer. If it is nil, the submitter never leaves.
     public var isThere: (@Sendable () -> Bool)?
+    /// True if its thread calls `judgeOffers` of the sink soon, before it waits for anything.
+    public var offers = false
 
     /// Why a line is not an event, by its index, if the line itself does not show it. The sink gives this reason in its answer and wherever
     /// it reports the line. It may only name lines that are not events.
@@ -33,6 +35,13 @@ public protocol EventSink: AnyObject, Sendable {
     /// Takes whole lines, each one event and none blank. `answer` is called once, from any thread, perhaps before this returns. Returns
     /// false, taking nothing and calling nothing, if the sink is full. Then the client must send again later.
     func submit(_ lines: consuming ByteBuffer, from submitter: Submitter, answer: @escaping @Sendable (Submission) -> Void) -> Bool
+
+    /// Judges what the calling thread has submitted as offers, or lets a worker do it. It never waits.
+    func judgeOffers()
+}
+
+extension EventSink {
+    public func judgeOffers() {}
 }
 
 /// The result for submitted lines.

@@ -60,8 +60,10 @@ public final class Inbox: EventSink, Sendable {
         /// The number of sources that have joined and not left.
         var feeders = 0
         var isClosed = false
-        /// True if a worker waits for lines.
+        /// True if a worker waits for lines, and everything that was taken before has its place in the order.
         var isHungry = true
+        /// True if submissions were offered for which no worker was woken.
+        var hasOffers = false
         /// The submissions of the blocks that workers hold. Those that are taken or given back are removed with the next block.
         var inWork: [Submissions] = []
         /// Until this time a block has one submission only, since lanes are full.
@@ -90,6 +92,8 @@ public final class Inbox: EventSink, Sendable {
     private let clock: Clock
     private let onPause: @Sendable (Bool) -> Void
     private let state = Monitor(State())
+    /// Judges offers on the thread that brought them. It is nil until the run begins.
+    private let judge = Monitor<(@Sendable () -> Void)?>(nil)
     private let latency = Monitor(Histogram.times)
     /// The state of the thread that gives back submissions that have waited too long.
     private let watch = Monitor(Watch())
@@ -121,19 +125,21 @@ public final class Inbox: EventSink, Sendable {
             answer(result)
         }
         let item = Item(lines, from: submitter, deadline: deadline, portion)
+        let isOffer = submitter.offers
         enum Fate { case taken, refused, closing }
         let fate = state.withLock { state -> Fate in
             if state.isClosed { return .closing }
             guard state.isEmpty || state.bytes + item.bytes <= limits.bytes else { return .refused }
             state.items.append(item)
             state.bytes += item.bytes
+            if isOffer { state.hasOffers = true }
             return .taken
         }
         switch fate {
         case .refused: return false
         case .closing: answer(.closing)
         case .taken:
-            state.wake()
+            if !isOffer { state.wake() }
             wakeWatch(by: deadline)
         }
         return true
@@ -261,6 +267,53 @@ public final class Inbox: EventSink, Sendable {
             let belongs = item.source == first.source && item.key == first.key && item.overlong == nil
             guard belongs, item.bytes <= room, item.portion?.hasLeft(now: now, unasked: limits.unasked) != true else { return nil }
             return state.take()
+        }
+    }
+
+    // MARK: - Offers
+
+    /// Lets this function judge offers from now on, by `takeHere`. It leaves to the workers what it does not take.
+    public func judgeOffers(by function: @escaping @Sendable () -> Void) { judge.withLock { $0 = function } }
+
+    public func judgeOffers() {
+        guard state.withLock({ $0.hasOffers }) else { return }
+        judge.withLock { $0 }?()
+        let isLeft = state.withLock { state in
+            state.hasOffers = false
+            return !state.isEmpty
+        }
+        if isLeft { state.wake() }
+    }
+
+    /// True if a worker waits for lines.
+    var hasIdleWorker: Bool { state.withLock { $0.isHungry } }
+
+    /// Fills the block with waiting submissions of one source and key, and calls `enter` while no other block can be taken. Returns nil if there
+    /// are none, if no worker waits for lines, or if they are for a worker: more than `most` bytes wait, lanes are full, or a submission has
+    /// waited so long that its submitter may have left.
+    public func takeHere(_ block: inout Block, most: Int, enter: () -> Void) -> Submissions? {
+        block.removeAll()
+        let now = clock.now()
+        return state.withLock { state in
+            guard state.isHungry, !state.isEmpty, !state.isClosed, state.bytes <= most, now >= state.apartUntil else { return nil }
+            let first = state.items[state.first]
+            var portions: [Submissions.Portion] = []
+            var deadline = first.deadline
+            while !state.isEmpty, let portion = state.items[state.first].portion, now - portion.since <= limits.unasked {
+                guard state.items[state.first].source == first.source, state.items[state.first].key == first.key else { break }
+                let item = state.take()
+                block.text.append(contentsOf: item.text.bytes)
+                Inbox.end(&block)
+                portions.append(portion)
+                deadline = min(deadline, item.deadline)
+            }
+            if portions.isEmpty { return nil }
+            (block.source, block.key) = (first.source, first.key)
+            let submissions = Submissions(portions, deadline: deadline)
+            state.inWork.removeAll { !$0.isOpen }
+            state.inWork.append(submissions)
+            enter()
+            return submissions
         }
     }
 

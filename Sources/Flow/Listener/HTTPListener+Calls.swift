@@ -3,6 +3,7 @@
 internal import Events
 internal import Glibc
 internal import HTTPServer
+internal import Ingest
 internal import Plans
 internal import Platform
 
@@ -19,6 +20,7 @@ final class ServerCalls: HTTPHandler {
     func resumed(_ connection: HTTPConnection) { listener.resumed(connection) }
     func broke(_ connection: HTTPConnection, _ fault: FramingFault) { listener.broke(connection, fault) }
     func ended(_ connection: HTTPConnection, isLast: Bool) { listener.ended(connection, isLast: isLast) }
+    func roundEnded() { listener.roundEnded() }
     func lacksDescriptors() { listener.lacksDescriptors() }
 }
 
@@ -191,7 +193,13 @@ extension HTTPListener {
         send(reply, exchange: exchange, closing: closing)
     }
 
-    /// Passes a whole request to a worker. Returns false if the listener ends and nobody would answer it.
+    /// Lets the sink judge what was submitted in this round.
+    func roundEnded() {
+        ownShare.roundEnded()
+        handler.sink.judgeOffers()
+    }
+
+    /// Works on a whole request if it is small, or passes it to a worker. Returns false if the listener ends and nobody would answer it.
     private func passOn(_ exchange: Exchange) -> Bool {
         // No deadline of the client applies while the router works and the client waits.
         if let peer = exchange.peer { watch.set(peer, nil) }
@@ -202,8 +210,13 @@ extension HTTPListener {
             state.waiting[ObjectIdentifier(exchange)] = exchange
             return true
         }
-        if isTaken { queue.add(exchange) }
-        return isTaken
+        guard isTaken else { return false }
+        if ownShare.takes(bodyBytes: exchange.body.count, isCompressed: exchange.request.header("content-encoding") != nil) {
+            answer(exchange, at: translator, offers: true)
+        } else {
+            queue.add(exchange)
+        }
+        return true
     }
 
     private func send(_ reply: Reply, exchange: Exchange, closing: Bool) {

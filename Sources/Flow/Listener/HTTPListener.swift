@@ -51,7 +51,11 @@ public final class HTTPListener: @unchecked Sendable {
     /// The heartbeat of the thread that handles HTTP.
     let heartbeat: Watchdog.Heartbeat
     private let watchdog: Watchdog
-    private let handler: RequestHandler
+    let handler: RequestHandler
+    /// The translator of the server's thread.
+    let translator: RequestTranslator
+    /// What the server's thread translates itself. Only this thread uses it.
+    var ownShare = OwnShare()
     private let inherited: [ServiceManager.Inherited]
     /// The server, for its own thread: it is set before the thread starts, and unset after its end.
     private(set) var server: HTTPServer?
@@ -87,6 +91,7 @@ public final class HTTPListener: @unchecked Sendable {
         tally = RequestTally(services.map(\.name))
         log = RefusalLog(name: name, paths: services.flatMap { $0.endpoints.map(\.path) }, clock: clock, say: say)
         handler = RequestHandler(source: source, limits: plan.limits, keys: keys, budget: budget, sink: sink, log: log, clock: clock)
+        translator = RequestTranslator(handler.translation)
     }
 
     /// The address at which it listens, with the port that the system chose if the configured port is 0. It is nil if it does not listen.
@@ -212,10 +217,10 @@ public final class HTTPListener: @unchecked Sendable {
 
     // MARK: - Answers
 
-    /// Works on a whole request. It runs on a worker.
-    private func answer(_ exchange: Exchange, at translator: RequestTranslator) {
+    /// Works on a whole request. It runs on a worker, or on the server's thread, which then offers the events to the sink.
+    func answer(_ exchange: Exchange, at translator: RequestTranslator, offers: Bool = false) {
         guard let service = exchange.service else { return }
-        handler.work(exchange, service, at: translator) { [self] reply in finish(exchange, reply) }
+        handler.work(exchange, service, at: translator, offers: offers) { [self] reply in finish(exchange, reply) }
     }
 
     /// Answers an exchange that waits. Only the first answer counts.

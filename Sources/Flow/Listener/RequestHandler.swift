@@ -25,8 +25,12 @@ struct RequestHandler: Sendable {
     /// The number of seconds that a client should wait after its request was refused because of overload.
     static let pause = 1
 
-    /// Works on an exchange whose body is complete. `finish` is called once, from any thread.
-    func work(_ exchange: Exchange, _ service: any Service, at translator: RequestTranslator, finish: @escaping @Sendable (Reply) -> Void) {
+    /// Works on an exchange whose body is complete. `finish` is called once, from any thread. `offers` is true if the calling thread lets the
+    /// sink judge the events before it waits.
+    func work(
+        _ exchange: Exchange, _ service: any Service, at translator: RequestTranslator, offers: Bool,
+        finish: @escaping @Sendable (Reply) -> Void
+    ) {
         let request = exchange.request
         // A request that waited too long for this thread is not decoded any more, so that the requests behind it are answered in time.
         guard clock.now() < exchange.deadline else {
@@ -64,6 +68,7 @@ struct RequestHandler: Sendable {
         }
         var submitter = Submitter(source: source, key: exchange.key, deadline: exchange.deadline)
         submitter.reasons = reasons
+        submitter.offers = offers
         if let peer = exchange.peer { submitter.isThere = { peer.isThere } }
         if !sink.submit(lines, from: submitter, answer: answer) { answer(.overloaded(retryAfter: RequestHandler.pause)) }
     }

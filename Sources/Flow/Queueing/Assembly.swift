@@ -1,5 +1,5 @@
-// Builds a lane's next batch. Parcels go in, and sealed batches come out when they are full, old or urgent. No batch exceeds the limits,
-// except for a single event that exceeds them alone, and the order of events is kept.
+// Builds a lane's next batch. Parcels go in, and sealed batches come out when they are full, or when the lane asks for them. No batch exceeds
+// the limits, except for a single event that exceeds them alone, and the order of events is kept.
 
 internal import Admission
 internal import Events
@@ -20,11 +20,12 @@ struct Assembly: ~Copyable {
     var byteCount: Int { open.bytes.count }
     var isEmpty: Bool { open.isEmpty }
 
-    /// The time at which the open batch must leave because of its age. It is nil while the batch is empty.
-    var deadline: Instant? { began.map { $0 + limits.wait } }
-
-    /// Returns true if the open batch must leave now, because of its age or because it has an event that does not wait.
-    func isDue(at now: Instant) -> Bool { deadline.map { isUrgent || $0 <= now } ?? false }
+    /// Returns the time from which the open batch leaves if the provider is free. It is nil while the batch is empty. `isAlone` is true if
+    /// no other batch of the lane is in flight or waits.
+    /// `otherwise` is the longest wait if the plan names none.
+    func due(isAlone: Bool, otherwise: Duration = DeliveryPlan.Batch.longestWait) -> Instant? {
+        began.map { limits.due(for: $0, isUrgent: isUrgent, isAlone: isAlone, otherwise: otherwise) }
+    }
 
     /// Takes all events out of the parcel and leaves it empty and ready for use.
     mutating func add(_ parcel: inout Parcel, at now: Instant, seal: (Batch) -> Void) {
@@ -48,10 +49,8 @@ struct Assembly: ~Copyable {
         assert(open.isEmpty == (began == nil), "an open batch has no age, or an age has no batch")
     }
 
-    /// Seals the open batch if it is old or urgent, or if `always` is true.
-    mutating func sealIfDue(at now: Instant, always: Bool = false, seal: (Batch) -> Void) {
-        if always || isDue(at: now) { close(seal) }
-    }
+    /// Seals the open batch, if there is one.
+    mutating func sealOpen(_ seal: (Batch) -> Void) { close(seal) }
 
     private var isFull: Bool { open.entries.count >= limits.events || open.bytes.count >= limits.bytes }
 
@@ -87,5 +86,13 @@ struct Assembly: ~Copyable {
         began = nil
         isUrgent = false
         seal(Batch(full))
+    }
+}
+
+extension DeliveryPlan.Batch {
+    /// Returns the time from which an open batch leaves if the provider is free. Its first event came at `began`. `isAlone` is true if no
+    /// other batch of the lane is in flight or waits. Then nothing is gained by waiting for more events, unless the plan names a time.
+    func due(for began: Instant, isUrgent: Bool, isAlone: Bool, otherwise: Duration = longestWait) -> Instant {
+        isUrgent || wait == nil && isAlone ? began : began + (wait ?? otherwise)
     }
 }

@@ -159,7 +159,7 @@ struct Backlog: ~Copyable {
 
     /// Removes the rows that one commit stores from those that wait, and gives each its number.
     private mutating func rowsToStore(at now: Instant) -> [(id: Int64, row: Unstored)] {
-        form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
+        form { forming, sealed in forming.sealOpen { sealed.append($0) } }
         var rows: [(id: Int64, row: Unstored)] = []
         var bytes = 0
         while let next = unstored.first, bytes == 0 || bytes + next.batch.bytes.count <= Backlog.commitBytes {
@@ -258,18 +258,14 @@ struct Backlog: ~Copyable {
 
     // MARK: - Rows to batches
 
-    /// The time at which the gathered rows must leave because of their age.
-    var deadline: Instant? { gathering.deadline }
     var hasGathered: Bool { !gathering.isEmpty }
 
     private mutating func gather(_ row: SpoolRow, at now: Instant) -> [Sealed] {
         gathering.add(row, at: now).map { seal($0) }
     }
 
-    /// Returns a batch of the gathered rows if they are due, or if `always` is true.
-    mutating func sealIfDue(at now: Instant, always: Bool) -> Sealed? {
-        gathering.takeIfDue(at: now, always: always).map { seal($0) }
-    }
+    /// Returns a batch of the gathered rows, if there are some.
+    mutating func sealGathered() -> Sealed? { gathering.take().map { seal($0) } }
 
     private mutating func seal(_ rows: [SpoolRow]) -> Sealed {
         let (batch, origin) = batches.add(rows)
@@ -294,7 +290,7 @@ struct Backlog: ~Copyable {
     mutating func sweep(
         at now: Instant, _ find: (Batch) -> RetentionSweep.Finds?
     ) -> (gone: [(batch: Batch, isRefused: Bool)], destroyed: Destroyed, due: Int64?) {
-        form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
+        form { forming, sealed in forming.sealOpen { sealed.append($0) } }
         var gone: [(batch: Batch, isRefused: Bool)] = []
         var destroyed = Destroyed()
         var kept: [Unstored] = []
@@ -328,13 +324,13 @@ struct Backlog: ~Copyable {
 
     /// Returns the batches that are not stored yet or are being stored.
     mutating func unstoredBatches(at now: Instant) -> [Batch] {
-        form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
+        form { forming, sealed in forming.sealOpen { sealed.append($0) } }
         return (commit?.rows.map(\.row.batch) ?? []) + (0..<unstored.count).map { unstored[$0].batch }
     }
 
     /// Removes and returns all rows that could not be stored.
     mutating func takeUnstored(at now: Instant) -> [Unstored] {
-        form { forming, sealed in forming.sealIfDue(at: now, always: true) { sealed.append($0) } }
+        form { forming, sealed in forming.sealOpen { sealed.append($0) } }
         assert(commit == nil, "rows are taken while others are being stored")
         let rows = unstored.removeAll()
         assert(rows.reduce(0) { $0 + $1.batch.bytes.count } == unstoredBytes, "the number of bytes to store does not match the rows")

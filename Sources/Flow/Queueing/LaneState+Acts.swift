@@ -121,14 +121,14 @@ extension LaneState {
 
     /// Returns the batches that the end of the lane settles or keeps.
     private mutating func allToEnd() -> [Batch] {
-        sealAssembly(at: Instant(nanoseconds: .max), always: true)
+        sealAssembly()
         return batchesInMemory
     }
 
     /// Returns the batches that a sweep for a withdrawal searches in memory.
     private mutating func allToSweep(at now: Instant) -> [Batch] {
-        sealAssembly(at: now, always: true)
-        if isDurable { sealGathered(at: now, always: true) }
+        sealAssembly()
+        if isDurable { sealGathered() }
         return batchesInMemory + backlog.unstoredBatches(at: now)
     }
 

@@ -61,7 +61,7 @@ extension LaneState {
         }
         heldBytes += parcel.byteCount
         // Events that are only in memory go first, so their open batch is sealed now, whatever its age.
-        sealAssembly(at: now, always: true)
+        if !assembly.isEmpty { sealAssembly() }
         backlog.take(&parcel, at: now)
         guard let receipt else { return }
         if spills { effects.append(.acknowledge([receipt])) } else { receipts.add(receipt, position: backlog.taken) }
@@ -81,14 +81,8 @@ extension LaneState {
         toDrop = min(max(0, missing), backlog.awayBytes)
     }
 
-    mutating func sealWhatIsDue(at now: Instant, always: Bool) {
-        sealAssembly(at: now, always: always)
-        // Rows that are still on disk follow the gathered rows and may fill their batch.
-        if isDurable { sealGathered(at: now, always: always && !backlog.hasMore) }
-    }
-
-    mutating func sealGathered(at now: Instant, always: Bool) {
-        if let sealed = backlog.sealIfDue(at: now, always: always) { queue.append(WaitingBatch(sealed, epoch: epoch)) }
+    mutating func sealGathered() {
+        if let sealed = backlog.sealGathered() { queue.append(WaitingBatch(sealed, epoch: epoch)) }
     }
 
     /// True if all events on disk are also in memory as batches, and no event waits to be stored.
@@ -104,7 +98,7 @@ extension LaneState {
 
     mutating func keepAll(_ phase: Phase, _ answers: ConsentAnswers) {
         self.phase = phase
-        sealAssembly(at: Instant(nanoseconds: .max), always: true)
+        sealAssembly()
         var all = deliveries.removeAll()
         for index in all.indices { all[index].mayHaveArrived = true }
         all += letters.takeHeld().map(\.waiting) + queue.removeAll()

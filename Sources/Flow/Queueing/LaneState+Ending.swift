@@ -73,7 +73,7 @@ extension LaneState {
     /// arrive.
     private mutating func takeAll(_ phase: Phase, _ answers: ConsentAnswers) -> [(waiting: WaitingBatch, fate: LaneAccount.Fate)] {
         self.phase = phase
-        sealAssembly(at: Instant(nanoseconds: .max), always: true)
+        sealAssembly()
         let left =
             deliveries.removeAll().map { ($0, LaneAccount.Fate.unknown) }
             + queue.removeAll().map { ($0, $0.fate(otherwise: .undelivered)) }

@@ -12,6 +12,12 @@ extension LaneState {
     public mutating func next(
         at now: Instant, _ answers: ConsentAnswers = ConsentAnswers(), consentIs version: SecondCheck.Version? = nil
     ) -> Step {
+        let step = decide(at: now, answers, consentIs: version)
+        if case .wait(let instant) = step { rest = .asleep(until: instant) } else { rest = .awake }
+        return step
+    }
+
+    private mutating func decide(at now: Instant, _ answers: ConsentAnswers, consentIs version: SecondCheck.Version?) -> Step {
         deliveries.callReturned()
         switch phase {
         case .ended:
@@ -22,7 +28,7 @@ extension LaneState {
         }
         if ending.closingAnswer != nil { return .wait(until: nil) }
         if let due = ages.due, due <= now { lookForAged(at: now) }
-        sealWhatIsDue(at: now, always: phase == .draining)
+        sealWhatIsDue(at: now)
         if !letters.held.isEmpty {
             guard let again = letters.retry.again, again > now else { return .bury(buryAgain()) }
             return .wait(until: ages.due.map { min($0, again) } ?? again)
@@ -94,18 +100,48 @@ extension LaneState {
     private var isHeldBack: Bool { isUnrecorded || plan.ordered && letters.unsettled > 0 }
 
     /// Returns the index of the first batch that may leave now.
-    private func firstReady(at now: Instant) -> Int? {
-        guard deliveries.count < mostInFlight else { return nil }
-        if let probe = health.probeAt, now < probe { return nil }
-        if health.isPaused(at: now) { return nil }
-        if isHeldBack { return nil }
+    func firstReady(at now: Instant) -> Int? {
+        guard isFree(at: now) else { return nil }
         return candidates.first { queue[$0].notBefore.map { $0 <= now } ?? true }
     }
 
-    private func nextInstant() -> Instant? {
-        var soonest = assembly.deadline
-        for due in [backlog.deadline, ages.due].compactMap(\.self) { soonest = soonest.map { min($0, due) } ?? due }
+    /// Returns the time from which a batch leaves that is still open, and nil if there is none or another batch must leave first.
+    private var openDue: Instant? {
+        if plan.ordered, !queue.isEmpty { return nil }
+        return [assemblyDue, gatheredDue].compactMap(\.self).min()
+    }
+
+    /// True if no batch is in flight and none waits.
+    private var isAlone: Bool { deliveries.isEmpty && queue.isEmpty }
+    private var assemblyDue: Instant? { assembly.due(isAlone: isAlone) }
+    private var gatheredDue: Instant? { isDurable ? backlog.gathering.due(isAlone: isAlone) : nil }
+
+    /// Seals the open batches that leave now. A batch stays open, and takes more events, as long as the provider is not free for it. While
+    /// the lane drains, all leave.
+    private mutating func sealWhatIsDue(at now: Instant) {
+        if phase == .draining {
+            sealAssembly()
+            // Rows that are still on disk follow the gathered rows and may fill their batch.
+            if isDurable, !backlog.hasMore { return sealGathered() }
+        }
+        guard isFree(at: now), let due = openDue, due <= now else { return }
+        let (isAssemblyDue, isGatheredDue) = (assemblyDue.map { $0 <= now } ?? false, gatheredDue.map { $0 <= now } ?? false)
+        if isAssemblyDue { sealAssembly() }
+        if isGatheredDue { sealGathered() }
+    }
+
+    /// Returns true if a batch could be handed over now.
+    private func isFree(at now: Instant) -> Bool {
+        if let probe = health.probeAt, now < probe { return false }
+        return deliveries.count < mostInFlight && !health.isPaused(at: now) && !isHeldBack
+    }
+
+    func nextInstant() -> Instant? {
+        var soonest = ages.due
         guard deliveries.count < mostInFlight, !isHeldBack else { return soonest }
+        if let due = openDue, let then = [due, health.probeAt, health.pausedUntil].compactMap(\.self).max() {
+            soonest = soonest.map { min($0, then) } ?? then
+        }
         for index in candidates {
             // A breaker or a pause delays only batches that wait. Without such a batch there is no reason to wake up.
             let times = [queue[index].notBefore, health.probeAt, health.pausedUntil].compactMap(\.self)

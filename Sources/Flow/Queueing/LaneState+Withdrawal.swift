@@ -91,8 +91,8 @@ extension LaneState {
     mutating func sweepMemory(checkedBy answers: ConsentAnswers?, at now: Instant) {
         let sweep = ages.sweep(at: now)
         func find(in batch: Batch) -> RetentionSweep.Finds? { sweep.finds(in: batch, answer: answers?[batch] ?? .pass) }
-        sealAssembly(at: now, always: true)
-        if isDurable { sealGathered(at: now, always: true) }
+        sealAssembly()
+        if isDurable { sealGathered() }
         for (token, handed) in deliveries.inOrder {
             guard let found = find(in: handed.waiting.batch) else { continue }
             ages.noteDue(found.aged.isEmpty ? found.due : .min, at: now)

@@ -80,9 +80,11 @@ public struct LaneState: ~Copyable {
     var heldBytes = 0 { didSet { assert(heldBytes >= 0, "more bytes left the memory of a lane than came in") } }
     /// True if events are dropped because the queue is full.
     var isDropping = false
-    /// True while input flows. The source then calls the lane with every block, so that small batches can gather. To wake the lane's thread
-    /// for each of them would cost more than to deliver them.
+    /// True while input flows. The source then looks at the lane again at its next block, so that small batches can gather. To wake the
+    /// lane's thread for each of them would cost more than to deliver them.
     public var isSourceBusy = false
+    /// What the lane's thread does.
+    var rest = Rest.awake
     /// The number of threads that are carrying out effects.
     public var carryingOut = 0 { didSet { assert(carryingOut >= 0, "effects were carried out that no one returned") } }
 
@@ -133,7 +135,7 @@ public struct LaneState: ~Copyable {
     }
     var backoff: Backoff { Backoff(plan: plan.retry) }
     var concurrency: Int { plan.ordered ? 1 : max(1, offered) }
-    private var queuedBytes: Int {
+    var queuedBytes: Int {
         let queued = heldBytes - deliveries.bytes - assembly.byteCount
         assert(queued >= 0, "more bytes are in flight and in the open batch than in memory")
         return queued
@@ -224,7 +226,7 @@ public struct LaneState: ~Copyable {
 
     /// Drops waiting batches, oldest first. Batches in flight stay.
     private mutating func dropOldest(until bytes: Int, at now: Instant) {
-        sealAssembly(at: now, always: true)
+        sealAssembly()
         while heldBytes > max(0, bytes), !queue.isEmpty { settle(queue.removeFirst(), .dropped) }
     }
 
@@ -239,17 +241,9 @@ public struct LaneState: ~Copyable {
         heldBytes -= batch.bytes.count
     }
 
-    mutating func sealAssembly(at now: Instant, always: Bool) {
+    mutating func sealAssembly() {
         guard !assembly.isEmpty else { return }
         let floor = backlog.floor()
-        assembly.sealIfDue(at: now, always: always) { queue.append(WaitingBatch(batch: $0, floor: floor)) }
+        assembly.sealOpen { queue.append(WaitingBatch(batch: $0, floor: floor)) }
     }
-
-    /// Returns true if the lane's thread must be woken now and not at the next call of the source.
-    public func needsAttention(at now: Instant) -> Bool {
-        guard isSourceBusy else { return true }
-        return queuedBytes >= worthWaking || assembly.isDue(at: now) || isDurable
-    }
-
-    private var worthWaking: Int { min(1 << 20, plan.queue.memory / 4) }
 }

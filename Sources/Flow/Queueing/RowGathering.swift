@@ -19,8 +19,9 @@ struct RowGathering {
 
     var isEmpty: Bool { rows.isEmpty }
 
-    /// The time at which the gathered rows must leave because of their age.
-    var deadline: Instant? { began.map { isUrgent ? $0 : $0 + limits.wait } }
+    /// Returns the time from which the gathered rows leave if the provider is free. It is nil if there are none. `isAlone` is true if no
+    /// other batch of the lane is in flight or waits.
+    func due(isAlone: Bool) -> Instant? { began.map { limits.due(for: $0, isUrgent: isUrgent, isAlone: isAlone) } }
 
     /// Adds a row. Returns the rows of each batch that is complete now.
     mutating func add(_ row: SpoolRow, at now: Instant) -> [[SpoolRow]] {
@@ -38,11 +39,8 @@ struct RowGathering {
         return complete
     }
 
-    /// Returns and removes the gathered rows if they are due, or if `always` is true. Returns nil if there are none.
-    mutating func takeIfDue(at now: Instant, always: Bool) -> [SpoolRow]? {
-        guard !isEmpty, always || deadline.map({ $0 <= now }) ?? false else { return nil }
-        return takeAll()
-    }
+    /// Returns and removes the gathered rows. Returns nil if there are none.
+    mutating func take() -> [SpoolRow]? { isEmpty ? nil : takeAll() }
 
     /// Forgets the gathered rows. They stay on disk.
     mutating func removeAll() { _ = takeAll() }

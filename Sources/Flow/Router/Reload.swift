@@ -164,7 +164,6 @@ extension Router {
         ending.adopt(shutdown: plan.shutdown.deadline)
         if let section = plan.consent { options.registry?.adopt(levels: section.levels.map(\.name)) }
         lanes.retention.adopt(plan)
-        input.activity.adopt(destinations.map(\.lane))
         for (index, provider) in plan.providers.enumerated() {
             let destination = destinations[index]
             switch changes.providers[index] {

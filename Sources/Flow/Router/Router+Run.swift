@@ -68,12 +68,15 @@ extension Router {
         nonisolated(unsafe) let logs = faults
         Thread.start("drain") { self.giveUpWhenTimeIsUp() }.detach()
         let sideThreads = input.start { [self] in note(end: $0) }
+        let finishing = startDirectWork(logs)
         let holding = heldStore.map { store in ThreadHandle(Thread.start("held events") { store.work() }) }
         let helpers = (1..<max(1, options.workers)).map { number in
             ThreadHandle(Thread.start("worker \(number)") { self.work(logs, self.options.watchdog.heartbeat("worker \(number)")) })
         }
         work(logs, options.watchdog.heartbeat("worker 0"))
         for helper in helpers + sideThreads { helper.join() }
+        direct.end()
+        finishing?.join()
         heldStore?.end(hurried: false)
         holding?.join()
         return faults

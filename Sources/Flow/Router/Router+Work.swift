@@ -37,31 +37,40 @@ extension Router {
             }
             switch intake {
             case .lines:
-                worker.block.arrival = options.clock.wall()
-                options.registry?.note(time: worker.block.arrival)
-                consent.writer?.prepare(&worker, generation.ruleset)
                 heartbeat.begin()
-                worker.work()
+                judge(&worker, generation)
                 heartbeat.end()
             case .overlong(let bytes): worker.skipLine(bytes: bytes)
             case .stopped: ending.beginShutdown()
             case .end, .failed: ending.begin()
             }
-            input.sequencer.pass(turn) {
-                if worker.tally.duplicates > 0, timesForgotten != receipts.timesForgotten { worker.judgeRepeatedAgain() }
-                let isWritten = consent.writer?.settle(&worker, generation.ruleset, source: input.sources[worker.block.source].name) ?? true
-                if takeSubmissions(of: worker, generation, isWritten: isWritten) {
-                    handOver(&worker, generation: generation, logs: logs, isWritten: isWritten)
-                } else {
-                    giveBack(worker)
-                }
-            }
+            input.sequencer.pass(turn) { conclude(&worker, generation, timesForgotten: timesForgotten, logs: logs) }
             generations.leave(generation)
             worker.reset()
             switch intake {
             case .lines, .overlong: continue
             case .failed, .end, .stopped: return note(end: intake)
             }
+        }
+    }
+
+    /// Judges the lines of a block. It runs in parallel with other blocks.
+    func judge(_ worker: inout Worker, _ generation: Generation) {
+        worker.block.arrival = options.clock.wall()
+        options.registry?.note(time: worker.block.arrival)
+        consent.writer?.prepare(&worker, generation.ruleset)
+        worker.work()
+    }
+
+    /// Hands over the results of a block, or gives its submissions back. It runs in the worker's turn. `timesForgotten` is that of the time at
+    /// which the block was read.
+    func conclude(_ worker: inout Worker, _ generation: Generation, timesForgotten: Int, logs: [FaultLog]) {
+        if worker.tally.duplicates > 0, timesForgotten != receipts.timesForgotten { worker.judgeRepeatedAgain() }
+        let isWritten = consent.writer?.settle(&worker, generation.ruleset, source: input.sources[worker.block.source].name) ?? true
+        if takeSubmissions(of: worker, generation, isWritten: isWritten) {
+            handOver(&worker, generation: generation, logs: logs, isWritten: isWritten)
+        } else {
+            giveBack(worker)
         }
     }
 
@@ -95,7 +104,7 @@ extension Router {
     }
 
     /// Hands the worker's parcels to the lanes and updates the account. It runs in the worker's turn.
-    private func handOver(_ worker: inout Worker, generation: Generation, logs: [FaultLog], isWritten: Bool) {
+    func handOver(_ worker: inout Worker, generation: Generation, logs: [FaultLog], isWritten: Bool) {
         if worker.judge.held.count > 0 { hold(&worker, generation) }
         // A copy of the pointer is needed: an inout access through a pointer in a noncopyable value does not compile under the thread
         // sanitizer.
@@ -103,18 +112,11 @@ extension Router {
         precondition(parcels.count == generation.destinations.count, "the worker has parcels for another plan")
         let receipt = receipts.receipt(for: worker, isWritten: isWritten)
         noteVerdicts(&worker, generation, receipt)
-        for (index, destination) in generation.destinations.enumerated() {
-            let own = parcels[index].isEmpty ? nil : receipt
-            own?.add()
-            guard worker.submissions == nil else {
-                destination.lane.takeIntoRoom(&parcels[index], own)
-                continue
-            }
-            guard !destination.lane.take(&parcels[index], own) else { continue }
-            input.activity.waitBegins()
-            destination.lane.waitAndTake(&parcels[index], own)
-            input.activity.waitEnds()
+        for (index, destination) in generation.destinations.enumerated() where !parcels[index].isEmpty {
+            receipt?.add()
+            take(&parcels[index], receipt, by: destination.lane, hasRoom: worker.submissions != nil)
         }
+        input.activity.blockPassed()
         assert(parcels.indices.allSatisfy { parcels[$0].isEmpty }, "a lane left events in a parcel")
         totals.withLock { totals in
             totals.add(worker.tally, rejected: worker.faults.count, heard: worker.heard, source: worker.block.source, of: generation)
@@ -124,6 +126,22 @@ extension Router {
         let faults = worker.submissions.map { Answers.explained(worker.faults, $0.portions) } ?? worker.faults
         logs[worker.block.source].note(faults, lines: worker.lines, in: worker.block)
         receipt?.settle()
+    }
+
+    /// Lets a lane take a parcel. `hasRoom` is true if the worker has made sure of that.
+    private func take(_ parcel: inout Parcel, _ receipt: Receipt?, by lane: Lane, hasRoom: Bool) {
+        let isBusy = input.activity.isBusy
+        let taking =
+            hasRoom
+            ? lane.takeIntoRoom(&parcel, receipt, sourceIsBusy: isBusy) : lane.take(&parcel, receipt, sourceIsBusy: isBusy)
+        switch taking {
+        case .taken: break
+        case .takenUnnoticed: input.activity.note(unnoticed: lane)
+        case .full:
+            input.activity.waitBegins()
+            lane.waitAndTake(&parcel, receipt)
+            input.activity.waitEnds()
+        }
     }
 
     /// Notes the verdicts of the block for the audit trail. The receipt waits until they, and the decisions of the block, are there. It runs
@@ -154,7 +172,7 @@ extension Router {
 
     /// Gives back the submissions of a block. No lane has got any of their events, their ids do not count as seen, and their senders must
     /// send them again. Decisions of consent that the ledger took stay there.
-    private func giveBack(_ worker: borrowing Worker) {
+    func giveBack(_ worker: borrowing Worker) {
         worker.removeParcels()
         receipts.forget(worker)
         worker.submissions?.giveBack(retryAfter: options.inbox.pause)

@@ -23,6 +23,7 @@ public final class Router: Sendable {
     let consent: RunConsent
     let receipts: BlockReceipts
     let totals: Monitor<Totals>
+    let direct = DirectWork()
     /// The losses of queues that no lane has taken over.
     let discarded = Monitor<[Account.Provider]>([])
     let say: @Sendable (String) -> Void

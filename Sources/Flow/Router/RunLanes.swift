@@ -51,6 +51,5 @@ struct RunLanes: Sendable {
         let first = factory.generation(1, plan: plan, destinations: destinations, routes: plan.routes.indices.map { UInt16($0) })
         factory.settle(on: first)
         generations = GenerationRegistry(first, openLanes: openLanes)
-        input.activity.adopt(destinations.map(\.lane))
     }
 }

@@ -5,30 +5,29 @@ internal import Platform
 
 /// Gives out numbers under one lock, and lets their holders pass in that order under another lock.
 final class Sequencer<Source: ~Copyable>: Sendable {
-    private struct Reading: ~Copyable {
-        var source: Source
-        var next = 0
-    }
-
-    private let reading: Monitor<Reading>
+    private let reading: Monitor<Source>
     private struct Passing {
         var next = 0
-        /// The number of completed reads. It is not in `Reading`, since a worker that waits for input holds that lock.
+        /// The number of completed reads. Another lock protects the source, since a worker that waits for input holds that lock.
         var read = 0
     }
     private let passing = Monitor(Passing())
 
-    init(_ source: consuming sending Source) { reading = Monitor(Reading(source: source)) }
+    init(_ source: consuming sending Source) { reading = Monitor(source) }
 
     /// Reads under the lock. Returns the result, and the number with which the reader must pass.
     func read<R>(_ body: (inout Source) -> R) -> (result: R, turn: Int) {
-        reading.withLock { state in
-            let result = body(&state.source)
-            defer {
-                state.next += 1
-                passing.withLock { $0.read += 1 }
-            }
-            return (result, state.next)
+        reading.withLock { source in
+            let result = body(&source)
+            return (result, enter())
+        }
+    }
+
+    /// Returns the number of a read that needs no lock, because the caller knows that no other one is being completed.
+    func enter() -> Int {
+        passing.withLock { passing in
+            defer { passing.read += 1 }
+            return passing.read
         }
     }
 
@@ -42,6 +41,18 @@ final class Sequencer<Source: ~Copyable>: Sendable {
     func pass(_ turn: Int, _ body: () -> Void) {
         passing.wait(while: { $0.next != turn })
         body()
+        advance(past: turn)
+    }
+
+    /// Runs the body if all lower numbers have passed, and never waits. Returns false if they have not, or if the body returns false. Then the
+    /// number must still pass.
+    func passAtOnce(_ turn: Int, _ body: () -> Bool) -> Bool {
+        guard passing.withLock({ $0.next == turn }), body() else { return false }
+        advance(past: turn)
+        return true
+    }
+
+    private func advance(past turn: Int) {
         passing.withLock { passing in
             assert(passing.next == turn && turn < passing.read, "a number has passed twice, or was never given out")
             passing.next += 1

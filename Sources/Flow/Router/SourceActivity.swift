@@ -1,37 +1,58 @@
-// Informs the lanes whether the source is busy. While it is busy, a lane may let a small batch grow without waking its thread, since each
-// block checks the batch. As soon as the source must wait for input or for space in a full lane, every lane's thread checks its batches.
+// Knows whether the sources are busy, and the lanes that have events which their threads were not woken for. While a source is busy, a small
+// batch may grow, since each block looks at it. As soon as the sources wait for input or for space in a full lane, these lanes are woken, and
+// no others.
 
 internal import Delivery
 internal import Platform
 
 final class SourceActivity: Sendable {
     private struct State {
-        var lanes: [Lane] = []
+        /// The lanes with events that their threads do not know of.
+        var unnoticed: [Lane] = []
         /// The number of waiting threads: the reader waits for input, or a worker for space in a lane. At first the reader waits.
         var waiting = 1
+        var isBusy: Bool { waiting == 0 }
     }
     private let state = Monitor(State())
 
-    /// Informs these lanes from now on, and no others.
-    func adopt(_ lanes: [Lane]) {
+    /// True if nothing waits, so that another block comes soon.
+    var isBusy: Bool { state.withLock { $0.isBusy } }
+
+    func waitBegins() {
         state.withLock { state in
-            for lane in state.lanes where !lanes.contains(where: { $0 === lane }) { lane.sourceIs(busy: false) }
-            for lane in lanes { lane.sourceIs(busy: state.waiting == 0) }
-            state.lanes = lanes
+            state.waiting += 1
+            guard state.waiting == 1 else { return }
+            for lane in state.unnoticed { _ = lane.look(sourceIsBusy: false) }
+            state.unnoticed.removeAll(keepingCapacity: true)
         }
     }
 
-    func waitBegins() { change(by: 1) }
-    func waitEnds() { change(by: -1) }
-
-    /// Informs the lanes under the lock, so that the last state they get is the current one.
-    private func change(by step: Int) {
+    func waitEnds() {
         state.withLock { state in
-            let wasBusy = state.waiting == 0
-            state.waiting += step
+            state.waiting -= 1
             assert(state.waiting >= 0, "a wait ends that did not begin")
-            let isBusy = state.waiting == 0
-            if wasBusy != isBusy { for lane in state.lanes { lane.sourceIs(busy: isBusy) } }
+        }
+    }
+
+    /// Notes that a lane took events while the source was busy, and that its thread was not woken.
+    func note(unnoticed lane: Lane) {
+        state.withLock { state in
+            // The source may have begun to wait since then.
+            if !state.isBusy {
+                _ = lane.look(sourceIsBusy: false)
+            } else if !state.unnoticed.contains(where: { $0 === lane }) {
+                state.unnoticed.append(lane)
+            }
+        }
+    }
+
+    /// Looks at the lanes whose threads do not know of their events, so that none gets too old while the source is busy. Call it after each
+    /// block.
+    func blockPassed() {
+        state.withLock { state in
+            if state.unnoticed.isEmpty { return }
+            let isBusy = state.isBusy
+            state.unnoticed.removeAll { $0.look(sourceIsBusy: isBusy) }
         }
     }
 }

@@ -35,6 +35,12 @@ struct AnswerReading {
         return AnswerRules.Judged(outcome: standard)
     }
 
+    /// The body of an answer: the value of its JSON, or else a text. It must not be used after the JSON is gone.
+    static func body(of reply: Reply, _ json: UnsafeBufferPointer<UInt8>?) -> Value {
+        json.flatMap { json in json.baseAddress.flatMap { Value(validJSON: $0, count: json.count) } }
+            ?? .string(TextValue(String(decoding: reply.body, as: UTF8.self)))
+    }
+
     /// The value of the header fields by their names.
     static func headers(of reply: Reply) -> Value {
         var names: [String] = []
@@ -184,6 +190,10 @@ struct AnswerReading {
     // MARK: - Values
 
     private func truth(_ condition: Expression, _ variables: [String: Value]) -> Result<Bool, EvaluationFault> {
+        AnswerReading.truth(condition, variables, steps)
+    }
+
+    static func truth(_ condition: Expression, _ variables: [String: Value], _ steps: EventSteps) -> Result<Bool, EvaluationFault> {
         condition.value(of: variables, steps: steps).flatMap { value in
             guard case .bool(let holds) = value else { return .failure(EvaluationFault(notBooleanIn: condition)) }
             return .success(holds)
@@ -201,8 +211,14 @@ struct AnswerReading {
         }
     }
 
-    /// Returns the words of the server after a colon, safe to show. They are empty if there are none.
     private func reason(_ expression: Expression?, _ variables: [String: Value]) -> String {
+        AnswerReading.reason(expression, variables, steps, hiding: secrets)
+    }
+
+    /// Returns the words of the server after a colon, safe to show. They are empty if there are none.
+    static func reason(
+        _ expression: Expression?, _ variables: [String: Value], _ steps: EventSteps, hiding secrets: Secrets
+    ) -> String {
         guard let expression, case .success(let value) = expression.value(of: variables, steps: steps) else { return "" }
         let text: String
         if case .string(let string) = value { text = string.string } else { text = value.json ?? "" }

@@ -160,8 +160,7 @@ extension AnswerRules {
             variables["status"] = .int(Int64(reply.status))
             variables["headers"] = AnswerReading.headers(of: reply)
             variables["count"] = .int(Int64(request.count))
-            let body = json.flatMap { json in json.baseAddress.flatMap { Value(validJSON: $0, count: json.count) } }
-            variables["body"] = body ?? .string(TextValue(String(decoding: reply.body, as: UTF8.self)))
+            variables["body"] = AnswerReading.body(of: reply, json)
             let steps = EventSteps()
             defer { steps.destroy() }
             let reading = AnswerReading(

@@ -10,7 +10,8 @@ struct RequestPath: Hashable {
     /// What stands for the hash of the body.
     static let part = "{part}"
 
-    private static let allowed: [Bool] = (0...255).map { byte in
+    /// The bytes that may stand in a path as they are.
+    static let allowed: [Bool] = (0...255).map { byte in
         switch UInt8(byte) {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
         case let byte: "-._~!$&'()*+,;=:@/".utf8.contains(byte)
@@ -59,7 +60,7 @@ struct RequestPath: Hashable {
         return parts + [String(rest)]
     }
 
-    private static func hex(_ byte: UInt8) -> [UInt8] {
+    static func hex(_ byte: UInt8) -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
         return [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
     }

@@ -60,15 +60,7 @@ public struct ErasureCall: Sendable {
 
     /// Returns a text as one segment of a path, or as a value of a query.
     public static func percentEncoded(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var encoded: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: encoded.append(byte)
-            default: encoded += [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        let text = String(decoding: encoded, as: UTF8.self)
+        let text = HTTPKit.percentEncoded(text)
         // A segment of dots would be a step up in the path.
         return text == "." || text == ".." ? text.replacingDots : text
     }

@@ -249,7 +249,10 @@ public struct DeliveryPlan: Sendable {
     public struct Batch: Sendable, Equatable {
         public var events = 500
         public var bytes = 1_000_000
-        public var wait = Duration.seconds(1)
+        /// The longest time that an event waits for others. If it is nil, events leave as soon as nothing of the lane is under way.
+        public var wait: Duration?
+        /// The longest time that an event waits, if `wait` is nil, while something else of the lane is under way.
+        public static let longestWait = Duration.seconds(1)
         /// The most bytes that the module accepts. A single event that is larger is given up. It is nil if there is no limit.
         public var largest: Int?
         public init() {}

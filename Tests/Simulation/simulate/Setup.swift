@@ -51,7 +51,7 @@ struct Setup {
         plan.batch.events = 1 + Int(roll(8))
         plan.batch.bytes = 24 + Int(roll(200))
         plan.batch.largest = roll(3) == 0 ? plan.batch.bytes + Int(roll(60)) : nil
-        plan.batch.wait = .milliseconds(Int64(roll(3) * roll(500)))
+        plan.batch.wait = roll(3) == 0 ? nil : .milliseconds(Int64(roll(3) * roll(500)))
         plan.queue.memory = plan.batch.bytes * Int(1 + roll(6))
         plan.queue.full = kind == .spill ? .spill : roll(4) > 0 ? .block : roll(2) == 0 ? .dropNewest : .dropOldest
         if kind != .memory { plan.queue.disk = roll(3) == 0 ? plan.batch.bytes * Int(1 + roll(10)) : 1 << 40 }
@@ -113,7 +113,7 @@ struct Setup {
     var description: String {
         let queue = plan.queue
         return "\(kind) lane, full \(queue.full.rawValue), memory \(queue.memory), disk \(queue.disk.map { "\($0)" } ?? "none"), batch "
-            + "\(plan.batch.events) events \(plan.batch.bytes) bytes \(plan.batch.wait), ordered \(plan.ordered), concurrency \(concurrency), "
+            + "\(plan.batch.events) events \(plan.batch.bytes) bytes \(plan.batch.wait.map { "\($0)" } ?? "at once"), ordered \(plan.ordered), concurrency \(concurrency), "
             + "breaker \(plan.breaker), deadline \(plan.deadline), retry for \(plan.retry.total), \(events) events, poison \(poison), "
             + "closes \(closes), loses letters \(losesLetters), dead letters \(plan.deadLetters.rawValue), conditions \(conditions), disk \(health), kills \(kills), ends \(ends), reloads \(reloads), healed \(healed)"
     }

@@ -28,11 +28,12 @@ extension World {
         life.taken += numbers.count
         tell("taken \(numbers)")
         let effects = life.state.take(&box.parcel, receipt, at: instant)
-        let needsAttention = life.state.needsAttention(at: instant)
         parcel = nil
         nextParcel = now + Int64(roll(UInt64(setup.pause))) * World.millisecond
-        if needsAttention { wake() }
-        try carryOut(effects, wakes: !effects.isEmpty)
+        // As `Lane.take` does, so that a thread that is not woken and has work is found.
+        if life.state.needsAttention(at: instant) { life.laneWake = 0 }
+        if life.state.hasStoreWork { life.diskWake = 0 }
+        try carryOut(effects, wakes: false)
         try require(heldIsBounded, "\(life.state.heldBytes) bytes are in memory: \(standing)")
         if events.count == setup.events {
             life.state.isSourceBusy = false

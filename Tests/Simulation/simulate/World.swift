@@ -269,50 +269,6 @@ final class World {
         }
     }
 
-    private func diskLooks() throws {
-        life.diskWake = nil
-        let step = life.state.diskStep(at: instant)
-        switch step {
-        case .wait(let until):
-            life.diskWake = until.map { $0.nanoseconds + life.epoch }
-            try checkIdle()
-        case .close:
-            life.isStoreOver = true
-            try carryOut(perform(.storeClosed))
-        case .commit, .read, .sweep, .check, .tidy: life.disk = (step, now + (roll(4) == 0 ? Int64(roll(2000)) * World.millisecond : 0))
-        }
-    }
-
-    private func diskIsDone() throws {
-        guard let (step, _) = life.disk else { return }
-        life.disk = nil
-        life.diskWake = 0
-        switch step {
-        case .commit(let work):
-            tell(
-                "commit \(work.insert.map { "\($0.id): \(numbers($0.batch))" }) rewrite \(work.rewrite.map { "\($0.id): \(numbers($0.batch))" }) tried \(work.tried.map(\.id)) remove \(work.remove)"
-            )
-            if let fault = store.fault(work) {
-                tell("the commit failed: \(fault)")
-                try carryOut(life.state.storeFailed(fault, at: instant))
-            } else {
-                store.apply(work)
-                if plant == .loss, roll(50) == 0 { store.loseOne() }
-                try carryOut(life.state.committed(at: instant))
-            }
-        case .read(let row, let most):
-            switch store.read(after: row, most: most) {
-            case .success(let rows):
-                tell("read after \(row): \(rows.map { "\($0.id): \(numbers($0.batch))" })")
-                try carryOut(life.state.rowsRead(rows, at: instant))
-            case .failure(let fault): try carryOut(life.state.readFailed(fault, at: instant))
-            }
-        case .tidy: _ = try perform(.tidied(isDone: true))
-        case .sweep, .check, .wait, .close: break
-        }
-        if let words = breachOfPromise { throw Breach(words: words) }
-    }
-
     /// Carries out an act of the lane. The lane has no ledger, so it asks for no consent.
     func perform(_ act: LaneState.Act) throws -> [LaneState.Effect] {
         guard case .done(let effects) = life.state.perform(act, at: instant) else {

@@ -36,7 +36,10 @@ extension PlanWords {
 
     private func batches(_ delivery: DeliveryPlan) -> String {
         let batch = delivery.batch
-        return "batches of \(grouped(batch.events)) events, \(size(batch.bytes)) or \(batch.wait.configured)"
+        let (events, bytes) = (grouped(batch.events), size(batch.bytes))
+        return
+            (batch.wait.map { "batches of \(events) events, \(bytes) or \($0.configured)" }
+            ?? "batches of at most \(events) events or \(bytes), as soon as none is under way")
             + (delivery.ordered ? ", one after the other" : "")
             + (delivery.immediate.isEmpty ? "" : ", at once for \(either(delivery.immediate))")
     }

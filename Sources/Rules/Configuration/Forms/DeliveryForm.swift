@@ -75,7 +75,10 @@ enum DeliveryForm {
         [
             Member("events", Forms.integer(1...1_000_000), "The most events of a batch.", into: \.events),
             Member("bytes", Forms.size(1...most), "The most bytes of a batch.", into: \.bytes),
-            Member("wait", Forms.time(0...year), "The longest time that an event waits for others.", into: \.wait),
+            Member(
+                "wait", Forms.time(0...year),
+                "The longest time that an event waits for others; it leaves as soon as no batch of the provider is under way when left out.",
+                example: #""1s""#, into: \.wait),
         ], defaults: Draft(DeliveryPlan()).batch)
 
     private static let queue = Form<Draft.Queue>.object(
