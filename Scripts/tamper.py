@@ -4,8 +4,9 @@
 usage: tamper.py --key PUBLICKEY FOLDER [--every N] [--planted]
 
 Each byte of each file is changed, deleted and swapped with the next one, and each file is cut at each length and removed. Each entry is
-deleted and swapped with the next one, also with a tile that fits the changed entries. With --every, one damage of N is tried. With --planted,
-the verifier does not see the entries of the first bundle, which must be noticed. Exits with 1 if a damage was not found.
+deleted and swapped with the next one, also with a tile that fits the changed entries. With --every, one damage of N is tried, and each file
+is also emptied and removed. With --planted, the verifier does not see the entries of the first bundle, which must be noticed. Exits with 1 if a
+damage was not found.
 """
 import argparse, functools, importlib.util, os, shutil, sys, tempfile, time
 
@@ -78,12 +79,21 @@ with tempfile.TemporaryDirectory() as work:
         for ways in [bytewise, entrywise] if isEntries else [bytewise]:
             for what, changed in ways(data):
                 count += 1
-                if count % options.every:
+                if count % options.every and what not in ("cut at 0", "removed"):
                     continue
                 write(path, changed)
                 tried += 1
                 if not verifier.verify(trail, options.key, None)[0]:
                     missed.append("%s: %s" % (name, what))
+                if ways is entrywise and os.path.basename(path).isdecimal():
+                    # The tile fits the changed entries, and only what is above it shows the change.
+                    tile = path.replace(os.path.join("tile", "entries"), os.path.join("tile", "0"))
+                    whole = read(tile)
+                    write(tile, b"".join(verifier.leaf(entry) for entry in verifier.entries(changed, 256)[0]))
+                    tried += 1
+                    if not verifier.verify(trail, options.key, None)[0]:
+                        missed.append("%s: %s, with its tile" % (name, what))
+                    write(tile, whole)
                 write(path, data)
     for line in missed[:10]:
         print("not found: " + line)

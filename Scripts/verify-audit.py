@@ -193,10 +193,10 @@ def verify(folder, key, kept):
         count = min(256, size - 256 * bundle)
         data = read(place("tail-%d" % bundle), place(path("entries", bundle)), place(path("entries", bundle) + ".p", str(count)))
         tile = read(place(path(0, bundle))) if count == 256 else None
-        tile = tile and [tile[at : at + 32] for at in range(0, len(tile), 32)]
-        if tile and len(tile) != 256:
+        if tile is not None and len(tile) != 256 * 32:
             faults.append("%s: has not 256 hashes" % path(0, bundle))
             tile = None
+        tile = tile and [tile[at : at + 32] for at in range(0, len(tile), 32)]
         tail = lambda bundle: os.path.isfile(place("tail-%d" % bundle))
         if count == 256 and tile is None and not tail(bundle):
             faults.append("%s: is missing" % path(0, bundle))

@@ -21,7 +21,7 @@ import Testing
         ("{1 2}", "3: expected ':' after a key, found the number 2"),
         ("a.", "2: expected a member after '.', found the end of the expression"),
         ("a ? b", "5: expected ':' between the two results of a condition, found the end of the expression"),
-        ("a.?b", "2: expected a member; optional members (.?) are not supported, use has(), found '?'"),
+        ("a.?", "3: expected a member after '.?', found the end of the expression"),
         ("for", "0: expected an expression, found 'for', a reserved word; a member of this name is written this.for"),
         ("9223372036854775808", "0: the number 9223372036854775808 is beyond the range of int; write 9223372036854775808u or a double"),
         ("1e999", "0: the number 1e999 is beyond the range of a double"), ("12a", "2: expected an operator after the number 12, found 'a'"),

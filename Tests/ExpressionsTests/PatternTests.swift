@@ -98,6 +98,16 @@ import Testing
     }
 
     @Test(arguments: [
+        ("[a-z0-9._%+-]+@[a-z0-9.-]+[.][a-z]{2,}", 10), (#"https?://[^\s/$.?#].[^\s]*"#, 5),
+        ("^v?[0-9]+[.][0-9]+[.][0-9]+(-[0-9A-Za-z.-]+)?$", 10), ("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", 3),
+        ("([0-9]{1,3}[.]){3}[0-9]{1,3}", 6), ("[0-9]{4}-[0-9]{2}-[0-9]{2}", 12), ("(?i)(error|failed|timeout|refused|denied)", 5),
+    ])
+    func `the steps of one route suffice for a usual pattern on so many kilobytes`(_ pattern: String, _ kilobytes: Int) throws {
+        let bytes = kilobytes * 1000
+        #expect(try CompiledPattern(Array(pattern.utf8)).steps(toRead: bytes) + bytes / 64 <= EventSteps.ofRule)
+    }
+
+    @Test(arguments: [
         "a <= b", "a.startsWith(b)", "a.endsWith(b)", "!isIP(a)", "a.trim() == a", "a == b", "a.contains(b)", "a.indexOf(b) == 0",
         "size(a) > 0", "glob(a, '*')", "bytes(a) == bytes(b)", "string(bytes(a)) == b", "a.reverse() != ''", "json(a) != ''",
         "a.format([1]) == b",

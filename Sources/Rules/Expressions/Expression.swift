@@ -42,6 +42,15 @@ public final class Expression: Sendable {
         return expression
     }
 
+    /// Compiles an expression whose value is written. Throws a fault also if the value is known to be an optional.
+    public static func written(
+        _ text: String, in environment: Environment = .event, limits: ExpressionLimits = ExpressionLimits()
+    ) throws(ExpressionFault) -> Expression {
+        let expression = try Expression(text, in: environment, limits: limits)
+        guard expression.type.held == nil else { throw ExpressionFault(Problem.optional.words, at: 0) }
+        return expression
+    }
+
     /// Returns the value for these variables, without an event. `steps` are those that several evaluations share.
     public func value(of variables: [String: Value], steps: EventSteps? = nil) -> Result<Value, EvaluationFault> {
         var machine = Machine(limits: limits)

@@ -11,7 +11,7 @@ public enum ExpressionForms {
 
     /// An expression that gives a value of any type.
     public static let value = Form<Expression>(schema) { node, reading in
-        read(node, reading: reading) { (text) throws(ExpressionFault) in try Expression(text) }
+        read(node, reading: reading) { (text) throws(ExpressionFault) in try Expression.written(text) }
     }.showing(#""properties.price * 2""#)
 
     public static let schema = #"{"type":"string","minLength":1,"maxLength":32768}"#
@@ -20,7 +20,7 @@ public enum ExpressionForms {
     public static func read(_ node: Node, _ reading: Reading, in environment: Environment, isCondition: Bool) -> Expression? {
         read(node, reading: reading, isAtHandOver: true, remedy: "; write the value into 'constants', and constants.NAME here") {
             (text) throws(ExpressionFault) in
-            isCondition ? try Expression.condition(text, in: environment) : try Expression(text, in: environment)
+            isCondition ? try Expression.condition(text, in: environment) : try Expression.written(text, in: environment)
         }
     }
 

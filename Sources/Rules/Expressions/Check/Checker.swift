@@ -2,9 +2,9 @@
 // The types of an event's members are not known in advance. They are dyn, which fits everywhere.
 
 struct Checker {
-    private let environment: Environment
-    private var types = Substitution()
-    private var scope: [(name: String, type: Type)] = []
+    let environment: Environment
+    var types = Substitution()
+    var scope: [(name: String, type: Type)] = []
 
     init(_ environment: Environment) { self.environment = environment }
 
@@ -15,7 +15,7 @@ struct Checker {
         return types.resolve(type, isFinal: true)
     }
 
-    private mutating func infer(_ node: Node) throws(ExpressionFault) -> Type {
+    mutating func infer(_ node: Node) throws(ExpressionFault) -> Type {
         let type = try find(node)
         node.type = type
         return type
@@ -40,6 +40,9 @@ struct Checker {
             _ = try select(node, base: base, name: name)
             return .bool
         case .index(let base, let key): return try index(node, base: base, key: key)
+        case .optionalSelect(let base, let name): return .optional(try content(of: select(node, base: base, name: name)))
+        case .optionalIndex(let base, let key): return .optional(try content(of: index(node, base: base, key: key)))
+        case .optionalEntry(let value): return try optionalEntry(value)
         case .call(let name, let target, let arguments): return try call(node, name: name, target: target, arguments: arguments)
         case .operation(let kind, let operands): return try operation(node, kind: kind, operands: operands)
         case .list(let elements):
@@ -62,7 +65,7 @@ struct Checker {
         }
     }
 
-    private func isVariable(_ type: Type) -> Bool { if case .variable = type { true } else { false } }
+    func isVariable(_ type: Type) -> Bool { if case .variable = type { true } else { false } }
 
     static func type(of value: Value) -> Type {
         switch value {
@@ -80,6 +83,7 @@ struct Checker {
         case .list: .list(.dyn)
         case .map: .map(.dyn, .dyn)
         case .type: .type(.dyn)
+        case .optional: .optional(.dyn)
         }
     }
 
@@ -145,81 +149,6 @@ struct Checker {
             }
             return (root, keys + [text.string], isRooted)
         default: return nil
-        }
-    }
-
-    // MARK: Members
-
-    private mutating func select(_ node: Node, base: Node, name: String) throws(ExpressionFault) -> Type {
-        let type = types.resolve(try infer(base))
-        switch type {
-        case .dyn, .variable: return .dyn
-        case .map(_, let value): return value
-        case .opaque where !environment.isEvent: return .dyn
-        default:
-            guard environment.isChecked else { return .dyn }
-            throw ExpressionFault("a value of type \(type) has no member '\(name)'; only maps have members", at: node.place)
-        }
-    }
-
-    private mutating func index(_ node: Node, base: Node, key: Node) throws(ExpressionFault) -> Type {
-        let type = types.resolve(try infer(base))
-        let keyType = types.resolve(try infer(key))
-        switch type {
-        case .dyn, .variable: return .dyn
-        case .list(let element):
-            if environment.isChecked, ![.dyn, .int, .uint].contains(keyType), !isVariable(keyType) {
-                throw ExpressionFault("a list is indexed by an int, found \(keyType)", at: key.range.lowerBound)
-            }
-            return element
-        case .map(let expected, let value):
-            if environment.isChecked, !types.unify(expected, keyType), !(expected.isNumber && keyType.isNumber) {
-                throw ExpressionFault(
-                    "the keys of this map are of type \(types.resolve(expected)), found \(keyType)", at: key.range.lowerBound)
-            }
-            return value
-        default:
-            guard environment.isChecked else { return .dyn }
-            throw ExpressionFault("only lists and maps are indexed, found \(type)", at: node.place)
-        }
-    }
-
-    private mutating func check(_ macro: Node.Macro) throws(ExpressionFault) -> Type {
-        if macro.kind == .bind {
-            scope.append((macro.variable, types.resolve(try infer(macro.range))))
-            defer { scope.removeLast() }
-            return try infer(macro.transform!)
-        }
-        let range = types.resolve(try infer(macro.range))
-        // The type of the only variable, and those of both.
-        let element: Type
-        var pair = (key: Type.dyn, value: Type.dyn)
-        switch range {
-        case .list(let type): (element, pair) = (type, (.int, type))
-        case .map(let key, let value): (element, pair) = (key, (key, value))
-        case .dyn, .variable: element = .dyn
-        default:
-            guard !environment.isChecked else {
-                throw ExpressionFault(
-                    "\(macro.kind.rawValue) needs a list or a map, found \(range)", at: macro.range.range.lowerBound)
-            }
-            element = .dyn
-        }
-        scope.append((macro.variable, macro.valueVariable == nil ? element : pair.key))
-        if let name = macro.valueVariable { scope.append((name, pair.value)) }
-        defer { scope.removeLast(macro.valueVariable == nil ? 1 : 2) }
-        if let condition = macro.condition {
-            let type = types.resolve(try infer(condition))
-            if environment.isChecked, !types.unify(.bool, type) {
-                throw ExpressionFault(
-                    "\(macro.kind.rawValue) needs a condition for elements: expected bool, found \(type)", at: condition.range.lowerBound)
-            }
-        }
-        switch macro.kind {
-        case .all, .exists, .existsOne: return .bool
-        case .filter: return .list(element)
-        case .map, .bind: return .list(try infer(macro.transform!))
-        case .transformMap: return .map(pair.key, try infer(macro.transform!))
         }
     }
 

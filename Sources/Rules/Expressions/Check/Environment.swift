@@ -61,7 +61,7 @@ public struct Environment: Sendable {
     static let typeNames: [String: Type] = [
         "bool": .bool, "int": .int, "uint": .uint, "double": .double, "string": .string, "bytes": .bytes, "list": .list(.dyn),
         "map": .map(.dyn, .dyn), "null_type": .null, "type": .type(.dyn), "google.protobuf.Timestamp": .timestamp,
-        "google.protobuf.Duration": .duration,
+        "google.protobuf.Duration": .duration, Type.optionalName: .optional(.dyn),
     ]
 }
 

@@ -12,6 +12,13 @@ public indirect enum Type: Hashable, Sendable {
     /// A type parameter in the declaration of a function: any type, but the same wherever the parameter occurs.
     case parameter(String)
 
+    /// The type of a value of this type that may be absent.
+    static func optional(_ type: Type) -> Type { .opaque(optionalName, [type]) }
+    static let optionalName = "optional_type"
+
+    /// The type of the value in an optional. It is nil if the type is not that of an optional.
+    var held: Type? { if case .opaque(Type.optionalName, let parts) = self, parts.count == 1 { parts[0] } else { nil } }
+
     var isNumber: Bool { self == .int || self == .uint || self == .double }
 
     var parts: [Type] {

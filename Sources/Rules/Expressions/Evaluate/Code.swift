@@ -4,11 +4,13 @@ final class Code: @unchecked Sendable {
     enum Kind: BitwiseCopyable {
         case constant
         /// `index` is the index of the path.
-        case member, testMember
+        case member, testMember, optionalMember
         case local, declared, now, source, unknown
         /// Looks up `key` in the value of the first child.
-        case select, test
-        case index
+        case select, test, optionalSelect
+        case index, optionalIndex
+        /// An element of a list or the value of an entry, which is there if the optional has a value.
+        case optionalEntry
         case and, or, not, conditional, negate
         case equal(isNegated: Bool)
         case order(Operator)

@@ -53,6 +53,13 @@ struct Compiler {
             let code = Code(isTest ? .test : .select, node: node, children: [try compile(base)])
             code.key = Array(name.utf8)
             return code
+        case .optionalSelect(let base, let name): return try optionalSelect(node, base: base, name: name)
+        case .optionalIndex(let base, let key):
+            if environment.isEvent, case .constant(.string(let name)) = key.kind {
+                return try optionalSelect(node, base: base, name: name.string)
+            }
+            return Code(.optionalIndex, node: node, children: [try compile(base), try compile(key)])
+        case .optionalEntry(let value): return Code(.optionalEntry, node: node, children: [try compile(value)])
         case .index(let base, let key): return Code(.index, node: node, children: [try compile(base), try compile(key)])
         case .operation(let kind, let operands): return operation(kind, node: node, operands: try all(operands))
         case .list(let elements): return Code(.list, node: node, children: try all(elements))
@@ -60,6 +67,17 @@ struct Compiler {
         case .macro(let macro): return try translate(macro, node)
         case .call(let name, let target, let arguments): return try call(name, target: target, arguments: arguments, node: node)
         }
+    }
+
+    private mutating func optionalSelect(_ node: Node, base: Node, name: String) throws(ExpressionFault) -> Code {
+        if case .member(let keys, nil)? = base.meaning {
+            let code = Code(.optionalMember, node: node)
+            code.index = path(keys + [name])
+            return code
+        }
+        let code = Code(.optionalSelect, node: node, children: [try compile(base)])
+        code.key = Array(name.utf8)
+        return code
     }
 
     private mutating func translate(_ meaning: Meaning, _ node: Node) -> Code {
@@ -110,7 +128,10 @@ struct Compiler {
         }
     }
 
-    /// Returns true if a number in the node can come from the event. The result of a function does not, except the result of dyn().
+    /// The functions that pass on the values that they are given.
+    private static let passing: Set<String> = ["dyn", "of", "ofNonZeroValue", "value", "or", "orValue"]
+
+    /// Returns true if a number in the node can come from the event. The result of a function does not, unless the function only passes it on.
     private func comesFromEvent(_ node: Node) -> Bool {
         switch node.meaning {
         case .member?: return true
@@ -119,7 +140,7 @@ struct Compiler {
         case .some: return false
         case nil: break
         }
-        if case .call(let name, _, _) = node.kind, name != "dyn" { return false }
+        if case .call(let name, _, _) = node.kind, !Compiler.passing.contains(name) { return false }
         return node.children.contains(where: comesFromEvent)
     }
 
@@ -173,7 +194,9 @@ struct Compiler {
     /// constant text that is not a valid time, duration, zone, address, network or version is a mistake, and a fault.
     private func folded(_ code: Code, _ node: Node) throws(ExpressionFault) -> Code {
         switch code.kind {
-        case .constant, .member, .testMember, .local, .declared, .now, .source, .unknown, .macro, .unknownCall: return code
+        case .constant, .member, .testMember, .optionalMember, .optionalEntry, .local, .declared, .now, .source, .unknown, .macro,
+            .unknownCall:
+            return code
         default: break
         }
         guard !code.children.isEmpty || { if case .list = code.kind { true } else if case .map = code.kind { true } else { false } }(),

@@ -4,7 +4,7 @@
 enum Problem: UInt8, Error {
     case missingMember, missingKey, noOverload, notBoolean, divisionByZero, overflow, range, index, text
     case timestamp, duration, zone, number, boolean, address, network, version, pattern, patternLibrary
-    case format, base64, emptyList, duplicateKey, unknownName, unknownFunction
+    case format, base64, emptyList, noValue, optional, duplicateKey, unknownName, unknownFunction
     case steps, eventSteps, size, depth
 
     var words: String {
@@ -31,6 +31,8 @@ enum Problem: UInt8, Error {
         case .format: "the format and its arguments do not fit"
         case .base64: "this is not base64"
         case .emptyList: "the list is empty"
+        case .noValue: "the optional has no value"
+        case .optional: "an optional cannot be written; end it with .orValue(…) or .value()"
         case .duplicateKey: "the key is there twice"
         case .unknownName: "nothing has this name"
         case .unknownFunction: "there is no such function"

@@ -18,7 +18,7 @@ extension Value {
     /// is written.
     public func writeJSON(to buffer: inout ByteBuffer, most: Int = .max) -> Bool { problem(ofWritingTo: &buffer, most: most) == nil }
 
-    /// Appends the value as JSON. Returns what keeps it from that: `depth`, `size` or `duplicateKey`.
+    /// Appends the value as JSON. Returns what keeps it from that: `depth`, `size`, `optional` or `duplicateKey`.
     func problem(ofWritingTo buffer: inout ByteBuffer, depth: Int = 0, most: Int) -> Problem? {
         guard depth < Machine.deepest else { return .depth }
         guard buffer.count <= most else { return .size }
@@ -31,6 +31,7 @@ extension Value {
         case .string(let text): Value.writeQuoted(text.bytes, to: &buffer)
         case .bytes(let bytes): buffer.append("\"" + base64(bytes) + "\"")
         case .timestamp, .duration, .type, .ip, .version: Value.writeQuoted(Array((Machine.text(self) ?? "").utf8), to: &buffer)
+        case .optional: return .optional
         case .list(.json(let span)), .map(.json(let span)):
             guard span.count <= most - buffer.count else { return .size }
             buffer.append(span.start, span.count)

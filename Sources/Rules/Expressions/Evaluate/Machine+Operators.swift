@@ -92,6 +92,10 @@ extension Machine {
         case (.type(let a), .type(let b)): return a.utf8.elementsEqual(b.utf8)
         case (.ip(let a), .ip(let b)): return a == b
         case (.version(let a), .version(let b)): return a == b
+        case (.optional(let a), .optional(let b)):
+            guard depth < Machine.deepest else { throw code.failure(.depth) }
+            guard let a, let b else { return a == nil && b == nil }
+            return try equal(a, b: b, code: code, depth: depth + 1)
         case (.list, .list):
             guard depth < Machine.deepest else { throw code.failure(.depth) }
             var left = Elements(a)
@@ -183,41 +187,49 @@ extension Machine {
     }
 
     mutating func index(_ value: Value, key: Value, code: Code) throws(Failure) -> Value {
+        if let found = try element(of: value, key: key, code: code) { return found }
+        if case .map = value { throw code.failure(.missingKey) }
+        throw code.failure(.index)
+    }
+
+    /// Returns the value of a key in a map, or the element of a list. It is nil if there is none. An element of an optional is one of its value.
+    mutating func element(of value: Value, key: Value, code: Code) throws(Failure) -> Value? {
         switch value {
-        case .map:
-            guard let found = try find(value, key: key, code: code) else { throw code.failure(.missingKey) }
-            return found
+        case .map: return try find(value, key: key, code: code)
+        case .optional(let held): return try held.flatMap { (held) throws(Failure) in try element(of: held, key: key, code: code) }
         case .list(let list):
-            let wanted: Int64
-            switch key {
-            case .int(let value): wanted = value
-            case .uint(let value): wanted = Int64(exactly: value) ?? .max
-            case .double(let value):
-                guard let whole = Int64(exactly: value) else { throw code.failure(.index) }
-                wanted = whole
-            default: throw code.failure(.noOverload)
-            }
-            guard wanted >= 0 else { throw code.failure(.index) }
+            guard let wanted = try position(key, code), wanted >= 0 else { return nil }
             switch list {
-            case .values(let values):
-                guard wanted < values.count else { throw code.failure(.index) }
-                return values[Int(wanted)]
-            case .json(let span):
-                var cursor = JSONCursor(span)
-                var at: Int64 = 0
-                while cursor.next() {
-                    try spend(1 + cursor.value.count >> 6, code)
-                    if at == wanted {
-                        if cursor.value.first == UInt8(ascii: "\"") { try make(cursor.value.count, code) }
-                        guard let value = cursor.value.value else { throw code.failure(.text) }
-                        return value
-                    }
-                    at += 1
-                }
-                throw code.failure(.index)
+            case .values(let values): return wanted < values.count ? values[Int(wanted)] : nil
+            case .json(let span): return try element(of: span, at: wanted, code)
             }
         default: throw code.failure(.noOverload)
         }
+    }
+
+    /// Returns the position in a list that a key means. It is nil if the key is a number that is no position.
+    private func position(_ key: Value, _ code: Code) throws(Failure) -> Int64? {
+        switch key {
+        case .int(let value): return value
+        case .uint(let value): return Int64(exactly: value)
+        case .double(let value): return Int64(exactly: value)
+        default: throw code.failure(.noOverload)
+        }
+    }
+
+    private mutating func element(of list: JSONSpan, at wanted: Int64, _ code: Code) throws(Failure) -> Value? {
+        var cursor = JSONCursor(list)
+        var at: Int64 = 0
+        while cursor.next() {
+            try spend(1 + cursor.value.count >> 6, code)
+            if at == wanted {
+                if cursor.value.first == UInt8(ascii: "\"") { try make(cursor.value.count, code) }
+                guard let value = cursor.value.value else { throw code.failure(.text) }
+                return value
+            }
+            at += 1
+        }
+        return nil
     }
 
     mutating func contains(_ container: Value, value: Value, code: Code) throws(Failure) -> Bool {
@@ -244,7 +256,12 @@ extension Machine {
             }
             for entry in entries where try equal(entry.key, b: key, code: code) { throw code.children[i].failure(.duplicateKey) }
             try make(48, code)
-            entries.append(MapEntry(key: key, value: try value(code.children[i + 1])))
+            let child = code.children[i + 1]
+            guard case .optionalEntry = child.kind else {
+                entries.append(MapEntry(key: key, value: try value(child)))
+                continue
+            }
+            if let held = try held(try value(child.children[0]), child) { entries.append(MapEntry(key: key, value: held)) }
         }
         return .map(.entries(entries))
     }

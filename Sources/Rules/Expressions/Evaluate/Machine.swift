@@ -98,6 +98,7 @@ struct Machine: ~Copyable {
         case .constant: return code.constant
         case .member: return try member(code)
         case .testMember: return .bool(try hasMember(code))
+        case .optionalMember: return .optional(try hasMember(code) ? try member(code) : nil)
         case .local: return locals[code.index]
         case .declared:
             guard let value = variables[code.declaredName] else { throw code.failure(.unknownName) }
@@ -109,10 +110,19 @@ struct Machine: ~Copyable {
         case .unknown: throw code.failure(.unknownName)
         case .unknownCall: throw code.failure(.unknownFunction)
         case .select:
-            guard let found = try lookup(try value(code.children[0]), key: code.key, code: code) else { throw code.failure(.missingKey) }
+            let base = try value(code.children[0])
+            if case .optional = base { return .optional(try select(from: base, code)) }
+            guard let found = try lookup(base, key: code.key, code: code) else { throw code.failure(.missingKey) }
             return found
-        case .test: return .bool(try lookup(try value(code.children[0]), key: code.key, code: code) != nil)
-        case .index: return try index(try value(code.children[0]), key: try value(code.children[1]), code: code)
+        case .test: return .bool(try select(from: try value(code.children[0]), code) != nil)
+        case .optionalSelect: return .optional(try select(from: try value(code.children[0]), code))
+        case .index, .optionalIndex:
+            let base = try value(code.children[0])
+            let key = try value(code.children[1])
+            if case .optional = base { return .optional(try element(of: base, key: key, code: code)) }
+            if case .optionalIndex = code.kind { return .optional(try element(of: base, key: key, code: code)) }
+            return try index(base, key: key, code: code)
+        case .optionalEntry: throw code.failure(.noOverload)
         case .and: return .bool(try joined(code, deciding: false))
         case .or: return .bool(try joined(code, deciding: true))
         case .not:
@@ -144,10 +154,17 @@ struct Machine: ~Copyable {
             try make(code.children.count * 24, code)
             var values: [Value] = []
             values.reserveCapacity(code.children.count)
-            for child in code.children { values.append(try value(child)) }
+            for child in code.children {
+                if case .optionalEntry = child.kind {
+                    if let held = try held(try value(child.children[0]), child) { values.append(held) }
+                } else {
+                    values.append(try value(child))
+                }
+            }
             return .list(.values(values))
         case .map: return try map(code)
         case .macro(.bind): return try bind(code)
+        case .macro(.optMap), .macro(.optFlatMap): return try mapOptional(code)
         case .macro(let kind): return try macro(kind, code)
         case .call(let function): return try call(function, code)
         }
@@ -245,7 +262,7 @@ struct Machine: ~Copyable {
             case .all: if !holds { return .bool(false) }
             case .exists: if holds { return .bool(true) }
             case .existsOne: found += holds ? 1 : 0
-            case .filter, .map, .bind:
+            case .filter, .map, .bind, .optMap, .optFlatMap:
                 guard holds else { continue }
                 try make(24, code)
                 values.append(kind == .map ? try value(code.children[code.children.count - 1]) : element)
@@ -254,6 +271,10 @@ struct Machine: ~Copyable {
                 try make(48, code)
                 let key = locals[code.index]
                 entries.append(MapEntry(key: key, value: try value(code.children[code.children.count - 1])))
+            case .transformMapEntry:
+                guard holds else { continue }
+                let transform = code.children[code.children.count - 1]
+                try merge(try value(transform), into: &entries, transform)
             }
         }
         if let failure { throw failure }
@@ -261,8 +282,21 @@ struct Machine: ~Copyable {
         case .all: return .bool(true)
         case .exists: return .bool(false)
         case .existsOne: return .bool(found == 1)
-        case .filter, .map, .bind: return .list(.values(values))
-        case .transformMap: return .map(.entries(entries))
+        case .filter, .map, .bind, .optMap, .optFlatMap: return .list(.values(values))
+        case .transformMap, .transformMapEntry: return .map(.entries(entries))
+        }
+    }
+
+    /// Adds the entries of a map to those that transformMapEntry has made. No two have the same key.
+    private mutating func merge(_ map: Value, into entries: inout [MapEntry], _ code: Code) throws(Failure) {
+        guard case .map = map else { throw code.failure(.noOverload) }
+        var keys = Elements(map)
+        while let key = try next(&keys, code) {
+            // Each key is compared with all before.
+            try spend(entries.count >> 4, code)
+            for entry in entries where try equal(entry.key, b: key, code: code) { throw code.failure(.duplicateKey) }
+            try make(48, code)
+            entries.append(MapEntry(key: key, value: try valueOfKey(keys, code) ?? .null))
         }
     }
 

@@ -25,6 +25,10 @@ enum Function: String, CaseIterable, Sendable {
     case bitShiftRight = "math.bitShiftRight"
     case encodeBase64 = "base64.encode"
     case decodeBase64 = "base64.decode"
+    case optionalOf = "optional.of"
+    case optionalOfNonZeroValue = "optional.ofNonZeroValue"
+    case optionalNone = "optional.none"
+    case hasValue, value, or, orValue
     case glob, ip, isIP, version, isPrivate, isLoopback, isLinkLocal, inside, family, json
 
     /// Returns the function with this name. It is nil if there is none. `strings.quote` has the name `quote`.
@@ -120,6 +124,13 @@ enum Function: String, CaseIterable, Sendable {
         for function in [Function.bitAnd, .bitOr, .bitXor] { all[function] = [Type.int, .uint].map { plain($0, $0, result: $0) } }
         all[.bitNot] = [Type.int, .uint].map { plain($0, result: $0) }
         for function in [Function.bitShiftLeft, .bitShiftRight] { all[function] = [Type.int, .uint].map { plain($0, .int, result: $0) } }
+        let optional = Type.optional(a)
+        for function in [Function.optionalOf, .optionalOfNonZeroValue] { all[function] = [plain(a, result: optional)] }
+        all[.optionalNone] = [plain(result: optional)]
+        all[.hasValue] = [member(optional, result: .bool)]
+        all[.value] = [member(optional, result: a)]
+        all[.or] = [member(optional, optional, result: optional)]
+        all[.orValue] = [member(optional, a, result: a)]
         all[.encodeBase64] = [plain(.bytes, result: .string)]
         all[.decodeBase64] = [plain(.string, result: .bytes)]
         return all

@@ -4,6 +4,7 @@ internal import Events
 
 extension Machine {
     mutating func call(_ function: Function, _ code: Code) throws(Failure) -> Value {
+        if function.isOfOptionals { return try optional(function, code) }
         let first = try value(code.children[0])
         if function.readsFirst { try spend(first.textBytes >> 6, code) }
         switch function {
@@ -43,6 +44,7 @@ extension Machine {
         case .abs, .sign, .sqrt, .ceil, .floor, .round, .trunc, .isNaN, .isInf, .isFinite: return try math(function, first, code)
         case .bitAnd, .bitOr, .bitXor, .bitNot, .bitShiftLeft, .bitShiftRight: return try bits(function, first, code)
         case .encodeBase64, .decodeBase64: return try base64(function, first, code)
+        case .optionalOf, .optionalOfNonZeroValue, .optionalNone, .hasValue, .value, .or, .orValue: throw code.failure(.unknownFunction)
         case .join: return try join(first, code)
         case .contains, .startsWith, .endsWith, .charAt, .indexOf, .lastIndexOf, .lowerAscii, .upperAscii, .replace, .split, .substring,
             .trim, .format, .quote, .reverse:
@@ -147,6 +149,14 @@ extension Machine {
 }
 
 extension Function {
+    /// True if it makes or reads an optional.
+    fileprivate var isOfOptionals: Bool {
+        switch self {
+        case .optionalOf, .optionalOfNonZeroValue, .optionalNone, .hasValue, .value, .or, .orValue: true
+        default: false
+        }
+    }
+
     /// True if each call may read its first argument as a whole. The others do not read it, or count their own steps for it.
     fileprivate var readsFirst: Bool {
         switch self {

@@ -26,6 +26,11 @@ final class Node {
         /// `has(a.b)`.
         case test(Node, String)
         case index(Node, Node)
+        /// `a.?b` and `a[?b]`: an optional with the member or the element, if there is one.
+        case optionalSelect(Node, String)
+        case optionalIndex(Node, Node)
+        /// `?x` in a list, or as the value of an entry of a map: it is there if the optional has a value.
+        case optionalEntry(Node)
         case call(String, target: Node?, [Node])
         case operation(Operator, [Node])
         case list([Node])
@@ -35,7 +40,8 @@ final class Node {
 
     struct Macro {
         /// `bind` is `cel.bind(variable, range, transform)`, which gives a value a name.
-        enum Kind: String { case all, exists, existsOne, map, filter, transformMap, bind }
+        /// `optMap` and `optFlatMap` give the value of an optional a name, and `transformMapEntry` makes a map of maps with one entry each.
+        enum Kind: String { case all, exists, existsOne, map, filter, transformMap, transformMapEntry, bind, optMap, optFlatMap }
         var kind: Kind
         var range: Node
         var variable: String
@@ -43,7 +49,7 @@ final class Node {
         var valueVariable: String?
         /// The condition for each element. It is nil for a map of all elements.
         var condition: Node?
-        /// What map and transformMap make of each element. It is nil for macros that only ask for a condition.
+        /// What the macro makes of each element. It is nil for macros that only ask for a condition.
         var transform: Node?
     }
 }
@@ -52,8 +58,8 @@ extension Node {
     var children: [Node] {
         switch kind {
         case .constant, .name: []
-        case .select(let base, _), .test(let base, _): [base]
-        case .index(let base, let key): [base, key]
+        case .select(let base, _), .test(let base, _), .optionalSelect(let base, _), .optionalEntry(let base): [base]
+        case .index(let base, let key), .optionalIndex(let base, let key): [base, key]
         case .call(_, let target, let arguments): (target.map { [$0] } ?? []) + arguments
         case .operation(_, let operands): operands
         case .list(let elements): elements

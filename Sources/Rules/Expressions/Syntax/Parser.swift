@@ -155,11 +155,15 @@ struct Parser {
         while true {
             if try take(".") {
                 try enter()
+                let isOptional = try take("?")
                 guard token.kind == .name || token.kind == .reserved || token.kind == .quotedName, token.text != "in" else {
-                    throw expected(isSign("?") ? "a member; optional members (.?) are not supported, use has()" : "a member after '.'")
+                    throw expected("a member after '\(isOptional ? ".?" : ".")'")
                 }
                 let name = try advance()
-                if isSign("(") {
+                if isOptional {
+                    if isSign("(") { throw expected("an operator; a function is called without '?'") }
+                    node = Node(.optionalSelect(node, name.text), start..<last, place: name.offset)
+                } else if isSign("(") {
                     guard name.kind != .quotedName else { throw expected("an operator after a key in backquotes") }
                     try advance()
                     let arguments = try list(until: ")", "an argument")
@@ -170,10 +174,10 @@ struct Parser {
             } else if isSign("[") {
                 try enter()
                 let place = try advance().offset
-                if isSign("?") { throw expected("an index; optional indices ([?]) are not supported, use has()") }
+                let isOptional = try take("?")
                 let index = try expression()
                 try demand("]", "after an index")
-                node = Node(.index(node, index), start..<last, place: place)
+                node = Node(isOptional ? .optionalIndex(node, index) : .index(node, index), start..<last, place: place)
             } else if isSign("{"), let name = qualified(node) {
                 throw ExpressionFault(
                     "protocol-buffer messages are not supported: '\(name){…}'; for a map write {\"key\": value}", at: start)
@@ -243,8 +247,13 @@ struct Parser {
     private mutating func list(until end: String, _ what: String) throws(ExpressionFault) -> [Node] {
         var nodes: [Node] = []
         while !isSign(end) {
-            if isSign("?") { throw expected("\(what); optional elements are not supported") }
-            nodes.append(try expression())
+            let start = token.offset
+            if isSign("?"), end == "]" {
+                try advance()
+                nodes.append(Node(.optionalEntry(try expression()), start..<last))
+            } else {
+                nodes.append(try expression())
+            }
             guard try take(",") else { break }
             if end == ")", isSign(end) { throw expected(what) }
         }
@@ -255,10 +264,11 @@ struct Parser {
     private mutating func map(from start: Int) throws(ExpressionFault) -> Node {
         var entries: [(key: Node, value: Node)] = []
         while !isSign("}") {
-            if isSign("?") { throw expected("a key; optional entries are not supported") }
+            let isOptional = try take("?")
             let key = try expression()
             try demand(":", "after a key")
-            entries.append((key, try expression()))
+            let value = try expression()
+            entries.append((key, isOptional ? Node(.optionalEntry(value), value.range) : value))
             guard try take(",") else { break }
         }
         guard try take("}") else { throw expected("',' or '}' after an entry") }
@@ -346,9 +356,13 @@ struct Parser {
         case ("filter", 2): kind = .filter
         case ("transformList", 3...4): (kind, hasPair) = (.map, true)
         case ("transformMap", 3...4): (kind, hasPair) = (.transformMap, true)
-        case ("all", let n), ("exists", let n), ("exists_one", let n), ("existsOne", let n), ("filter", let n), ("map", let n):
+        case ("transformMapEntry", 3...4): (kind, hasPair) = (.transformMapEntry, true)
+        case ("optMap", 2): kind = .optMap
+        case ("optFlatMap", 2): kind = .optFlatMap
+        case ("all", let n), ("exists", let n), ("exists_one", let n), ("existsOne", let n), ("filter", let n), ("map", let n),
+            ("optMap", let n), ("optFlatMap", let n):
             throw ExpressionFault("\(name.text) takes a variable and an expression, was given \(n) arguments", at: name.offset)
-        case ("transformList", let n), ("transformMap", let n):
+        case ("transformList", let n), ("transformMap", let n), ("transformMapEntry", let n):
             throw ExpressionFault("\(name.text) takes two variables and an expression, was given \(n) arguments", at: name.offset)
         default: return nil
         }
@@ -362,11 +376,11 @@ struct Parser {
         }
         var macro = Node.Macro(kind: kind, range: range, variable: names[0], valueVariable: hasPair ? names[1] : nil)
         let rest = arguments.dropFirst(names.count)
-        if kind == .map || kind == .transformMap {
+        switch kind {
+        case .map, .transformMap, .transformMapEntry, .bind, .optMap, .optFlatMap:
             macro.transform = rest.last
             if rest.count == 2 { macro.condition = rest.first }
-        } else {
-            macro.condition = rest.first
+        case .all, .exists, .existsOne, .filter: macro.condition = rest.first
         }
         return macro
     }

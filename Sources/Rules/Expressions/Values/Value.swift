@@ -17,6 +17,8 @@ public enum Value: Sendable {
     case type(String)
     case ip(IPAddress)
     case version(VersionNumber)
+    /// A value that may be absent. It is nil if there is none.
+    indirect case optional(Value?)
 
     /// The name of its type, as `type()` returns it.
     public var typeName: String {
@@ -35,6 +37,7 @@ public enum Value: Sendable {
         case .type: "type"
         case .ip: "ip"
         case .version: "version"
+        case .optional: "optional_type"
         }
     }
 }
