@@ -439,7 +439,7 @@ let package = Package(
         tests("SendingTests", ["Sending", "TestSupport", "Platform"]),
         tests("TerminalTests", ["Terminal", "Platform"]),
         tests("StartupTests", ["Startup", "StoreFixtures", "Spool", "StateFiles", "Plans", "Admission", "Platform"]),
-        tests("ConsentCommandsTests", ["ConsentCommands"]),
+        tests("ConsentCommandsTests", ["ConsentCommands", "Terminal"]),
         tests(
             "ReportingTests",
             ["Reporting", "Configuration", "Editing", "Document", "Ledger", "Plans", "TestSupport", "Events", "Platform"],
