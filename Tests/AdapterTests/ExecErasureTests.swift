@@ -35,19 +35,6 @@ private struct Shell {
         let answer = provider.erase(Erasure(subjects, state: Array(state.utf8), attempt: 3, deadlineMilliseconds: deadline))
         return words(answer.outcome) + (answer.state.map { " state " + String(decoding: $0, as: UTF8.self) } ?? "")
     }
-
-    private func words(_ outcome: Outcome) -> String {
-        switch outcome {
-        case .delivered: "delivered"
-        case .rejected(let code, let message): "rejected \(code) \(message)"
-        case .retry(let code, let message, let after): "retry \(code) \(message)\(after.map { " after \($0)" } ?? "")"
-        case .unknown(_, let message): "unknown \(message)"
-        case .fault(let code, let message): "fault \(code) \(message)"
-        case .closed(let message): "closed \(message)"
-        case .untried: "untried"
-        case .mixed(let rest, let events): words(rest) + events.map { "; \($0.index) \(words($0.outcome))" }.joined()
-        }
-    }
 }
 
 /// A script whose program reads one line and answers with this text.

@@ -31,21 +31,7 @@ private struct Shell {
 
     /// Delivers the events and returns the outcomes of the batch and of its events as text.
     func deliver(_ events: String..., mayBegin: (@Sendable ([Int]?) -> Bool)? = nil) -> String {
-        Batch.with(events, mayBegin: mayBegin) { batch in
-            func words(_ outcome: Outcome) -> String {
-                switch outcome {
-                case .delivered: "delivered"
-                case .rejected(let code, let message): "rejected \(code) \(message)"
-                case .retry(let code, let message, let after): "retry \(code) \(message)\(after.map { " after \($0)" } ?? "")"
-                case .unknown(_, let message): "unknown \(message)"
-                case .fault(let code, let message): "fault \(code) \(message)"
-                case .closed(let message): "closed \(message)"
-                case .untried: "untried"
-                case .mixed(let rest, let events): words(rest) + events.map { "; \($0.index) \(words($0.outcome))" }.joined()
-                }
-            }
-            return words(provider.deliver(batch))
-        }
+        Batch.with(events, mayBegin: mayBegin) { words(provider.deliver($0)) }
     }
 }
 
