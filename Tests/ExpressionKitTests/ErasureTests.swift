@@ -105,6 +105,10 @@ struct ErasureRequestTests {
                 #""path":"'/' + id","answers":[{"outcome":"confirmed"},{"where":"true","outcome":"again"}]"#,
                 "erase.answers[0] has no 'where', so the rules after it are never asked"
             ),
+            (
+                #""path":"'/' + id","poll":{"method":"DELETE","path":"'/jobs'"},"answers":[{"outcome":"confirmed","state":"body.job"}]"#,
+                "erase.poll.path and erase.poll.body name no job and nobody"
+            ),
             (#""path":"'/' + id","poll":{},\#(confirms)"#, "erase.poll is never used, since no rule of erase.answers has a 'state'"),
             (#""together":true,"path":"'/' + id",\#(confirms)"#, "erase.path, column "),
             (#""path":"'/' + subjects[0].id",\#(confirms)"#, "erase.path, column "),

@@ -97,13 +97,25 @@ public struct ErasureTemplate: Sendable {
         guard poll == nil || answers.giveStates else {
             throw SettingsFault("erase.poll is never used, since no rule of erase.answers has a 'state'")
         }
-        // What is sent for everybody could erase everybody.
-        if let one = try? request(for: [.init(member: "userId", id: "one")], state: "").get(),
-            let two = try? request(for: [.init(member: "userId", id: "two")], state: "").get(), one == two
-        {
-            let name = isTogether ? "subjects" : "id"
+        // What is sent for everybody could erase everybody, and its answer would hold for everybody.
+        let name = isTogether ? "subjects" : "id"
+        guard !isSame(("one", ""), ("two", "")) else {
             throw SettingsFault("erase.path and erase.body name nobody, so every request would be the same; use '\(name)' in one of them")
         }
+        guard poll == nil || !isSame(("one", "1"), ("two", "2")) else {
+            throw SettingsFault(
+                "erase.poll.path and erase.poll.body name no job and nobody, so every request would be the same; use 'state' or '\(name)' in "
+                    + "one of them")
+        }
+    }
+
+    /// True if these ids, with these states of their jobs, have the same request.
+    private func isSame(_ one: (id: String, state: String), _ other: (id: String, state: String)) -> Bool {
+        func made(_ job: (id: String, state: String)) -> Request? {
+            try? request(for: [.init(member: "userId", id: job.id)], state: job.state).get()
+        }
+        guard let one = made(one), let other = made(other) else { return false }
+        return one == other
     }
 
     /// Makes the request for these subjects. It is only one unless the template is for all of them. The state is what an earlier answer gave.
