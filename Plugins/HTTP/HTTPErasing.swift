@@ -7,35 +7,15 @@ internal import HTTPKit
 internal import PluginKit
 
 final class HTTPErasing: Sendable {
-    private struct Life {
-        var client: HTTPClient?
-        var isClosed = false
-    }
-
     private let rules: ErasureSettings
-    private let clock: Clock
-    private let life = Monitor(Life())
+    private let client: ClientOnDemand
 
     init(_ rules: ErasureSettings, _ clock: Clock) {
         self.rules = rules
-        self.clock = clock
+        client = ClientOnDemand(rules.client, clock)
     }
 
-    func close() {
-        let client = life.withLock { life in
-            life.isClosed = true
-            return life.client.take()
-        }
-        client?.close()
-    }
-
-    private func client() -> HTTPClient? {
-        life.withLock { life in
-            guard !life.isClosed else { return nil }
-            if life.client == nil { life.client = try? HTTPClient(rules.client, clock) }
-            return life.client
-        }
-    }
+    func close() { client.close() }
 
     /// Does one call of a job.
     func answer(_ erasure: Erasure) -> Erasure.Answer {
@@ -83,7 +63,12 @@ final class HTTPErasing: Sendable {
         case .failure(.fault(let words)): return all(.fault(words))
         case .failure(.byHand(let words)): return all(.rejected("\(words); \(HTTPErasing.byHand)"), isOfSubject: true)
         }
-        guard let client = client() else { return all(.retry("the provider is closed")) }
+        let client: HTTPClient
+        do throws(SettingsFault) {
+            client = try self.client.client()
+        } catch {
+            return all(.retry(error.description))
+        }
         let left = (until - Clock.system.now()).nanoseconds / 1_000_000
         guard left > 0 else { return all(.retry("the time of the call is over; the erasure goes on with the next one")) }
         let target = request.body.isEmpty ? ErasureSettings.bare : ErasureSettings.withBody

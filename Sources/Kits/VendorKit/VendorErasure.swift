@@ -6,45 +6,25 @@ public import PluginKit
 
 /// The client for erasures, and the endpoints that the vendor has declared.
 final class VendorErasing: Sendable {
-    private struct Life {
-        var client: HTTPClient?
-        var isClosed = false
-    }
-
-    private let rules: ClientRules?
+    private let client: ClientOnDemand?
     private let bases: [String]
     private let methods: [Target.Method]
     private let clock: Clock
     private let secrets: Secrets
-    private let life = Monitor(Life())
 
     /// The most requests of one round. A vendor that sends more has a loop.
     static let mostRequests = 1000
 
     /// `rules` is nil if the vendor declares no endpoint.
     init(_ rules: ClientRules?, _ endpoints: [Endpoint], _ secrets: Secrets, _ clock: Clock) {
-        self.rules = rules
+        client = rules.map { ClientOnDemand($0, clock) }
         bases = endpoints.map { $0.base + $0.path }
         methods = endpoints.map(\.method)
         self.secrets = secrets
         self.clock = clock
     }
 
-    func close() {
-        let client = life.withLock { life in
-            life.isClosed = true
-            return life.client.take()
-        }
-        client?.close()
-    }
-
-    private func client() -> HTTPClient? {
-        life.withLock { life in
-            guard !life.isClosed, let rules else { return nil }
-            if life.client == nil { life.client = try? HTTPClient(rules, clock) }
-            return life.client
-        }
-    }
+    func close() { client?.close() }
 
     /// Plays one round.
     func round(_ erasure: Erasure, by vendor: some ErasingVendor) -> Erasure.Answer {
@@ -54,7 +34,13 @@ final class VendorErasing: Sendable {
         var step = vendor.erase(&job)
         for _ in 0..<Self.mostRequests {
             guard case .send(let call) = step else { return answer(end(step, nil), job) }
-            guard let client = client() else { return answer(.retry("the provider is closed"), job) }
+            guard let onDemand = client else { preconditionFailure("a vendor without an endpoint sends an erasure") }
+            let client: HTTPClient
+            do throws(SettingsFault) {
+                client = try onDemand.client()
+            } catch {
+                return answer(.retry(error.description), job)
+            }
             let left = (until - Clock.system.now()).nanoseconds / 1_000_000
             guard left > 0 else { return answer(.retry("the time of the call is over; the erasure goes on with the next one"), job) }
             let index = call.endpoint.index
