@@ -230,6 +230,26 @@ struct ReplayTests {
         #expect(letters.left.count == 1)
     }
 
+    @Test("sends a letter whose event demanded nothing, though its subject withdrew later and now allows a field that it may have had")
+    func withoutField() throws {
+        let ledger = try StreamLedger()
+        let subject = SubjectKey(of: Array("ann".utf8), under: ledger.key)
+        let letters = try Letters([#"{"userId":"ann"}"#], subjects: [subject])
+        try ledger.registry.use { (file) throws(StorageFault) in ((), try file.withdraw(LedgerID("ann"), origin: "test").changes) }
+        try ledger.set("ann", ConsentTerms(level: "standard"))
+        var options = ReplayOptions()
+        options.ledger = try ledger.view()
+        defer { options.ledger?.close() }
+        let today = streamPlan { today in
+            today.providers[0].delivery = plan().providers[0].delivery
+            today.routes[0].consent = ConsentDemand(level: 0)
+            today.consent?.fields = [(Path(keys: ["ip"]), 2)]
+        }
+        let account = try replay(today, letters, options) { _, _, _ in BatchOutcome(.delivered) }
+        #expect(account.delivered == 1 && account.balances)
+        #expect(letters.left.isEmpty)
+    }
+
     @Test("removes a letter only when each of its copies was delivered")
     func copies() throws {
         // The route of the letter is gone, and two other routes have its provider.

@@ -38,6 +38,8 @@ public struct Gate: ~Copyable {
     private var raisedTo = -1
     /// The least level that the event demands by its name: for an emitted event, the level that the name of the original event demands.
     private var raisedFrom = 0
+    /// The level that the members of all later events demand. It is nil if the members of each event decide.
+    private var keptLevel: Int?
 
     /// Makes a gate. `records` is nil if no ledger is kept.
     public init(_ section: ConsentSection?, subjects: consuming Subjects, records: ConsentRecords?) {
@@ -88,7 +90,7 @@ public struct Gate: ~Copyable {
     @inline(__always) public mutating func pass(_ event: ScannedEvent, _ demand: Demand, name: inout EventName, nameSlot: Int) -> GateAnswer
     {
         let demand = raised(demand, event: event, name: &name, nameSlot: nameSlot)
-        switch Admission.decide(demand, rules?.pointer(to: \.admission), state: { state(of: event) }) {
+        switch Admission.decide(demand, rules?.pointer(to: \.admission), kept: keptLevel, state: { state(of: event) }) {
         case .admitted(let admitted):
             assert(rules == nil || demand.isEmpty || state(of: event).kind == .known, "an event is admitted without a known state")
             return .admitted(admitted)
@@ -144,8 +146,11 @@ public struct Gate: ~Copyable {
     /// The members that carry consent, without the subjects.
     var signalMembers: ArraySlice<ConsentMember> { section.map { $0.members.prefix($0.firstSubject) } ?? [] }
 
-    /// Sets the subjects of all later events, whatever ids they carry.
-    public mutating func know(_ known: [SubjectKey]) { subjects.know(known) }
+    /// Sets the subjects of all later events, whatever ids they carry, and the level that their members demand, whatever names these have.
+    public mutating func know(_ known: [SubjectKey], level: Int) {
+        keptLevel = level
+        subjects.know(known)
+    }
 
     /// Returns the keys of the event's subjects. They are valid until the next event.
     @inline(__always) public mutating func subjects(of event: ScannedEvent) -> UnsafeBufferPointer<SubjectKey> { subjects.read(event) }

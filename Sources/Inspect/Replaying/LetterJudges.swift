@@ -40,7 +40,7 @@ final class LetterJudges {
     func judge(_ letter: DeadLetter, arrival: Int64, into parcel: inout Parcel) -> Judgement {
         let own = plan.routes.firstIndex { $0.name == letter.route && $0.providers.contains(provider) }
         let judging = judging(own)
-        if ledger != nil { judging.worker.judge.know(subjects: letter.subjects) }
+        if ledger != nil { judging.worker.judge.know(subjects: letter.subjects, level: level(of: letter)) }
         judging.worker.load(letter.event, arrival: arrival)
         defer { judging.worker.reset() }
         guard judging.worker.tally.events == 1 else { return .undecided }
@@ -58,6 +58,12 @@ final class LetterJudges {
         let denials = Denial.allCases.filter { denial in routes.contains { judging.worker.tally[$0, .denied(denial)] > 0 } }
         if denials.contains(.unreadable) || denials.contains(.clock) { return .undecided }
         return denials.isEmpty ? .filtered : .denied
+    }
+
+    /// Returns the level under which the letter was admitted. It is the highest one if the plan does not have that level any more.
+    private func level(of letter: DeadLetter) -> Int {
+        guard letter.level != "", let levels = plan.consent?.levels, !levels.isEmpty else { return 0 }
+        return levels.firstIndex { $0.name == letter.level } ?? levels.count - 1
     }
 
     /// Returns the judge for one route, or for all routes. Routes that do not send to the provider are kept too, since they take events

@@ -72,8 +72,9 @@ public struct Judge: ~Copyable {
     /// Forgets all announced events, because they are no longer valid.
     public mutating func expectNothing() { gate.expectNothing() }
 
-    /// Sets the subjects of all later events, whatever ids they carry: these events were edited before.
-    public mutating func know(subjects: [SubjectKey]) { gate.know(subjects) }
+    /// Sets the subjects of all later events, whatever ids they carry, and the level that their members demand, whatever names these have:
+    /// the events were edited before.
+    public mutating func know(subjects: [SubjectKey], level: Int) { gate.know(subjects, level: level) }
 
     /// Returns the keys of the event's subjects.
     public mutating func subjects(of event: ScannedEvent) -> [SubjectKey] {

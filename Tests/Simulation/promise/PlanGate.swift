@@ -1,6 +1,7 @@
 // The gate of one plan, as a worker uses it: lines go in, and parcels come out. It uses the router's own judge.
 
 import Configuration
+import DeadLetterStore
 import Events
 import Plans
 import Platform
@@ -37,8 +38,18 @@ final class PlanGate {
 
     static let key = [UInt8](0..<16)
 
+    /// Returns the parcel of a dead letter for each lane, as a replay judges it.
+    func judge(_ letter: DeadLetter) -> [ParcelBox] {
+        var judge = Judge(ruleset)
+        let level = letter.level == "" ? 0 : Words.levels.firstIndex { $0 == letter.level } ?? Words.levels.count - 1
+        judge.know(subjects: letter.subjects, level: level)
+        return run([String(decoding: letter.event, as: UTF8.self)], arrival: letter.arrival, by: &judge)
+    }
+
     /// Returns the parcel of these lines for each lane, in the order of the lanes.
-    func judge(_ lines: [String], arrival: Int64) -> [ParcelBox] {
+    func judge(_ lines: [String], arrival: Int64) -> [ParcelBox] { run(lines, arrival: arrival, by: &judge) }
+
+    private func run(_ lines: [String], arrival: Int64, by judge: inout Judge) -> [ParcelBox] {
         var block = Block()
         for line in lines { block.text.append(line + "\n") }
         block.seal()

@@ -235,7 +235,7 @@ extension World {
         guard let file = try DeadLetterFile(life.folder.path + "/" + DeadLetterFile.name, makes: false) else { return }
         for letter in try file.letters(DeadLetterFile.Choice(), most: 1 + roll(6)) {
             let copy = copy(of: letter)
-            let box = life.gatehouse.judge([String(decoding: letter.event, as: UTF8.self)], arrival: letter.arrival)[copy.lane]
+            let box = life.gatehouse.judge(letter)[copy.lane]
             let index = box.parcel.entries.firstIndex { Int($0.route) == copy.route }
             let event = events[copy.event]
             let isWanted = promise.admits(
