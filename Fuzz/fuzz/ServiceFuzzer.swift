@@ -50,7 +50,7 @@ final class ServiceFuzzer: Fuzzer {
         _ = body.withUnsafeBytes { exchange.append($0, budget: budget) }
         let replies = Monitor<[Reply]>([])
         sink.reset()
-        handler.work(exchange, service, at: translator) { reply in replies.withLock { $0.append(reply) } }
+        handler.work(exchange, service, at: translator, offers: false) { reply in replies.withLock { $0.append(reply) } }
         return (judge(replies.withLock { $0 }, body), body)
     }
 
