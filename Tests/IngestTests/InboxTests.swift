@@ -270,7 +270,9 @@ struct InboxTests {
         let inbox = Inbox()
         let log = Log()
         for (text, key) in [("1", 0), ("2", 0), ("3", 1)] { #expect(submit(inbox, text, key: key, offers: true, log, as: text)) }
-        inbox.judgeOffers(by: { while let text = takeHere(inbox) { log.add(text) } })
+        inbox.judgeOffers(by: { [weak inbox] in
+            while let inbox, let text = takeHere(inbox) { log.add(text) }
+        })
         inbox.judgeOffers()
         #expect(log.entries == ["1: stored(invalid: [])", "2: stored(invalid: [])", "1\n2\n", "3: stored(invalid: [])", "3\n"])
         #expect(takeHere(inbox) == nil)
