@@ -102,6 +102,8 @@ struct Event {
     /// The consent level in the event. It is nil if the event has none.
     var own: Int?
     var isPoison: Bool
+    /// True if it came with the member that demands a level of its own.
+    var hasField: Bool
     var text: String
     var received: Int64
 }
