@@ -221,7 +221,7 @@ let package = Package(
         module(
             "Holding", in: "Consent",
             [
-                "Generations", "Workers", "Delivery", "Queueing", "HeldEventStore", "StateFiles", "Ledger", "Judging", "Admission",
+                "Generations", "Workers", "Delivery", "Queueing", "HeldEventStore", "StateFiles", "Audit", "Ledger", "Judging", "Admission",
                 "ConsentGate",
                 "Plans",
                 "Events", "Platform",

@@ -180,6 +180,21 @@ def check_named(entry, number, place, texts, faults, missing):
             missing.append((number, "the verdicts of entry %d are missing" % number))
         elif tree(leaf(rows[at : at + width]) for at in range(0, len(rows), width)) != unbase(entry["root"]):
             faults.append("the verdicts of entry %d were changed" % number)
+        else:
+            check_counts(entry, number, rows, width, faults)
+
+
+def check_counts(entry, number, rows, width, faults):
+    """Compares the rows with the counts of the entry. The entry counts all events, and an event that was held cannot be held again."""
+    routes, words = entry["routes"], entry["verdicts"]
+    if width != 16 + len(routes):
+        raise ValueError("its rows have not one verdict for each route")
+    for route, counts in enumerate(entry["counts"]):
+        column = rows[16 + route :: width]
+        for verdict in set(column):
+            word = words.get(str(verdict))
+            if column.count(verdict) > counts.get(word, 0) or entry.get("held") and word == "held":
+                faults.append("the verdicts of entry %d do not fit its counts" % number)
 
 
 def verify(folder, key, kept):
@@ -269,7 +284,9 @@ def prove(line, key, identity, secret):
         if identity and hmac.new(bytes.fromhex(secret), identity.encode(), "sha256").digest()[:16] != data[:16]:
             raise ValueError("the row is that of another event")
         for route, verdict in zip(entry["routes"], data[16:]):
-            print("%s: entry %d: route %s: %s" % (entry["at"], proof["index"], route, entry["verdicts"].get(str(verdict), verdict)))
+            was = "was held, " if entry.get("held") else ""
+            word = entry["verdicts"].get(str(verdict), verdict)
+            print("%s: entry %d: route %s: %s%s" % (entry["at"], proof["index"], route, was, word))
     else:
         print("%s: entry %d: %s" % (entry["at"], proof["index"], proof["entry"]))
 

@@ -68,7 +68,36 @@ extension ConsentTests {
         #expect(EntryLevel.number(of: entry.level).map { levels.all[Int($0)] } == expected)
     }
 
-    @Test("a waiting event is refused as soon as its subject's level falls below that of a field that it keeps")
+    @Test(
+        "a field that an event came without does not raise the level of its entry",
+        arguments: [
+            (#""n":1"#, 0, nil), (#""traits":{"n":1}"#, 0, nil), (#""traits":[{"role":2}]"#, 0, nil), (#""ip":null"#, 0, "essential"),
+            (#""ip":1"#, 0, "essential"), (#""ip":1"#, 2, "standard"), (#""i\u0070":1"#, 0, "essential"),
+            (#""traits":{"role":2}"#, 0, "detailed"), (#""ip":1,"traits":{"role":{}}"#, 0, "detailed"),
+        ] as [(String, Int, String?)])
+    func lackedField(members: String, demand: Int, expected: String?) throws {
+        var plan = plan(route { $0.consent = ConsentDemand(level: demand) })
+        plan.consent = section { $0.fields = [(path("ip"), 1), (path("traits.role"), 3), (path("free"), 0)] }
+        let levels = RunNames()
+        let fixture = JudgeFixture(plan, levels: levels)
+        fixture.take(#"{\#(members),"free":1,"context":{"consent":{"level":"detailed"}}}"#)
+        let entry = try #require(fixture.parcels[0].entries.first)
+        #expect(EntryLevel.number(of: entry.level).map { levels.all[Int($0)] } == expected)
+    }
+
+    @Test("a field that is cut out of an event does not raise the level of its entry")
+    func cutField() throws {
+        var plan = plan(route { $0.consent = ConsentDemand(level: 0) })
+        plan.consent = section { $0.fields = [(path("ip"), 1), (path("traits.role"), 3)] }
+        let levels = RunNames()
+        let fixture = JudgeFixture(plan, levels: levels)
+        fixture.take(#"{"ip":1,"traits":{"role":2},"context":{"consent":{"level":"standard"}}}"#)
+        #expect(fixture.lines() == [#"{"ip":1,"traits":{},"context":{"consent":{"level":"standard"}}}"#])
+        let entry = try #require(fixture.parcels[0].entries.first)
+        #expect(EntryLevel.number(of: entry.level).map { levels.all[Int($0)] } == "essential")
+    }
+
+    @Test("a waiting event is refused as soon as its subject's level falls below that of a field that it keeps, and one without it is not")
     func keptField() throws {
         var plan = plan(route { $0.consent = ConsentDemand(level: 0) })
         plan.consent = section {
@@ -82,7 +111,8 @@ extension ConsentTests {
         let subject = SubjectKey(of: Array("u".utf8), under: Array(0..<16))
         records.set(subject, [ConsentTerms(level: "detailed")])
         fixture.take(#"{"userId":"u","ip":1}"#)
-        #expect(fixture.lines() == [#"{"userId":"u","ip":1}"#])
+        fixture.take(#"{"userId":"u","n":1}"#)
+        #expect(fixture.lines() == [#"{"userId":"u","ip":1}"#, #"{"userId":"u","n":1}"#])
         func answer() -> SecondCheck.Answer { check.check(fixture.parcels[0].entries, fixture.parcels[0].subjects) }
         #expect(answer() == .pass)
         records.set(subject, [ConsentTerms(level: "standard")])

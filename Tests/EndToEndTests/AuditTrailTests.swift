@@ -17,16 +17,16 @@ private func routes(verdicts: String = "denied") -> String {
 
 @Suite("The audit trail of a router")
 struct AuditTrailTests {
-    private func audit(_ router: TestRouter, _ words: String...) throws -> Result { try router.run(["audit"] + words) }
+    func audit(_ router: TestRouter, _ words: String...) throws -> Result { try router.run(["audit"] + words) }
 
-    private func entries(_ router: TestRouter) throws -> [NSDictionary] {
+    func entries(_ router: TestRouter) throws -> [NSDictionary] {
         try audit(router, "list").lines.map { try JSONSerialization.jsonObject(with: Data($0.utf8)) as! NSDictionary }
     }
 
-    private func kinds(_ router: TestRouter) throws -> [String] { try entries(router).map { $0["kind"] as! String } }
+    func kinds(_ router: TestRouter) throws -> [String] { try entries(router).map { $0["kind"] as! String } }
 
     /// Runs the verifier that uses nothing of the router.
-    private func script(_ router: TestRouter, _ words: String...) throws -> (code: Int32, text: String) {
+    func script(_ router: TestRouter, _ words: String...) throws -> (code: Int32, text: String) {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
@@ -42,7 +42,7 @@ struct AuditTrailTests {
         return (process.terminationStatus, text)
     }
 
-    private func key(_ router: TestRouter) throws -> String {
+    func key(_ router: TestRouter) throws -> String {
         try audit(router, "key").text.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 

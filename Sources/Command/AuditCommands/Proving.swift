@@ -57,6 +57,7 @@ private func text(_ proof: EntryProof, _ reader: TrailReader) throws -> String {
     var rows = [("time", entry.text("at") ?? "")]
     if let plan = entry.text("plan") { rows.append(("plan", "\(plan) (\(reader.files.text(plan)))")) }
     if let ledger = entry.ledger { rows.append(("consent", "the ledger after \(grouped(Int(ledger.commits))) writes")) }
+    if entry.isTrue("held") { rows.append(("event", "was held until then; this became of it")) }
     for (index, verdict) in row.bytes.dropFirst(VerdictRow.hashSize).enumerated() {
         let route = index < routes.count ? printable(routes[index]) : "route \(index)"
         rows.append(("route \(route)", words?.text(String(verdict)) ?? "verdict \(verdict)"))

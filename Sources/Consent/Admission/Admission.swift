@@ -109,10 +109,10 @@ public enum AdmissionDecision: ~Copyable {
 
 public enum Admission {
     /// Compares the demand with the state. The state is requested only if it matters. `rules` is nil if the configuration has no consent
-    /// section; then every event is admitted. `kept` is the level that the event's members demand, if it is known. If it is nil, the event
-    /// counts as having every member that its state allows it to keep.
+    /// section; then every event is admitted. `kept` gets the highest level that is demanded by a member that the state allows to keep. It
+    /// returns the level that the members demand that this event does keep. By default the event counts as having all of them.
     @inlinable @inline(__always) public static func decide(
-        _ demand: Demand, _ rules: UnsafePointer<AdmissionRules>?, kept: Int? = nil, state: () -> ConsentState
+        _ demand: Demand, _ rules: UnsafePointer<AdmissionRules>?, kept: (_ most: Int) -> Int = { $0 }, state: () -> ConsentState
     ) -> AdmissionDecision {
         guard let rules = rules?.pointee, !demand.isEmpty || rules.cutsFields else { return .admitted(Admitted()) }
         let state = state()
@@ -131,7 +131,7 @@ public enum Admission {
         assert((0..<rules.entryLevels.count).contains(demand.level), "a route demands a level that the plan lacks")
         guard rules.cutsFields else { return .admitted(Admitted(entryLevel: rules.entryLevels[demand.level])) }
         assert((0..<rules.keeps.count).contains(state.level), "a state has a level that the plan lacks")
-        let least = max(demand.level, kept ?? rules.keeps[state.level])
+        let least = max(demand.level, kept(rules.keeps[state.level]))
         assert(rules.entryLevels.indices.contains(least), "a member demands a level that the plan lacks")
         return .admitted(Admitted(stateLevel: state.level, entryLevel: rules.entryLevels[least]))
     }

@@ -49,6 +49,8 @@ public final class EntryReading {
         return Int(json_integer_value(value))
     }
 
+    public func isTrue(_ name: String) -> Bool { json_object_get(object, name)?.pointee.type == JSON_TRUE }
+
     public func texts(_ name: String) -> [String]? {
         guard let list = json_object_get(object, name), list.pointee.type == JSON_ARRAY else { return nil }
         return (0..<json_array_size(list)).map { index in

@@ -14,22 +14,27 @@ public struct VerdictBlock: Sendable {
     public var counts: [Int]
     /// The number of events.
     public var events: Int
+    /// True if the events were held before, and the verdicts say what became of them.
+    public var isHeld: Bool
 
-    public init(plan: String?, routes: [String], rows: [UInt8], counts: [Int], events: Int) {
+    public init(plan: String?, routes: [String], rows: [UInt8], counts: [Int], events: Int, isHeld: Bool = false) {
         self.plan = plan
         self.routes = routes
         self.rows = rows
         self.counts = counts
         self.events = events
+        self.isHeld = isHeld
         precondition(rows.count % width == 0, "a row of verdicts is cut off")
     }
 
     /// The bytes of a row.
     var width: Int { VerdictRow.hashSize + routes.count }
 
-    func isSameKind(as other: VerdictBlock) -> Bool { plan == other.plan && routes == other.routes && counts.count == other.counts.count }
+    public func isSameKind(as other: VerdictBlock) -> Bool {
+        plan == other.plan && routes == other.routes && counts.count == other.counts.count && isHeld == other.isHeld
+    }
 
-    mutating func add(_ other: VerdictBlock) {
+    public mutating func add(_ other: VerdictBlock) {
         precondition(isSameKind(as: other), "verdicts of different plans are added up")
         rows += other.rows
         events += other.events
@@ -41,6 +46,7 @@ public struct VerdictBlock: Sendable {
         precondition(counts.count == routes.count * names.count, "a verdict has no word")
         var entry = AuditEntry(.verdicts, at: time)
         entry.add("events", events)
+        if isHeld { entry.add("held", json: "true") }
         entry.add("rows", place?.count ?? 0)
         if let place {
             entry.add("file", place.file)

@@ -40,7 +40,12 @@ public final class ConsentSection: @unchecked Sendable {
             entryLevels: store.list(
                 section.levels.indices.map { $0 == 0 ? EntryLevel.none : EntryLevel.entry(of: levels.number(of: section.levels[$0].name)) })
         )
-        rules = store.one(Gate.Rules(consent: consent, raises: store.list(raises), admission: admission))
+        let fields = section.fields.filter { $0.level > 0 }.sorted { $0.level > $1.level }.map { field in
+            guard let slot = slot(field.path) else { preconditionFailure("the scanner does not look for a member that is cut") }
+            return Gate.Field(slot: slot, level: field.level)
+        }
+        rules = store.one(
+            Gate.Rules(consent: consent, raises: store.list(raises), fields: store.list(fields), admission: admission))
         vocabulary = ConsentVocabulary(section, purposes: consent.names.map { String(decoding: $0.bytes, as: UTF8.self) })
         precondition(numbers.count == plan.routes.count, "a route has no number")
         routes = zip(numbers, plan.routes).map { number, route in

@@ -21,9 +21,17 @@ public struct Gate: ~Copyable {
         let index: Int
     }
 
+    /// A member of events that demands a level of its own.
+    struct Field: BitwiseCopyable {
+        let slot: Int
+        let level: Int
+    }
+
     struct Rules: BitwiseCopyable {
         let consent: ConsentRules
         let raises: UnsafeBufferPointer<RaisedLevel>
+        /// The members that demand a level of their own, the highest level first.
+        let fields: UnsafeBufferPointer<Field>
         let admission: AdmissionRules
     }
 
@@ -90,7 +98,11 @@ public struct Gate: ~Copyable {
     @inline(__always) public mutating func pass(_ event: ScannedEvent, _ demand: Demand, name: inout EventName, nameSlot: Int) -> GateAnswer
     {
         let demand = raised(demand, event: event, name: &name, nameSlot: nameSlot)
-        switch Admission.decide(demand, rules?.pointer(to: \.admission), kept: keptLevel, state: { state(of: event) }) {
+        let (known, fields) = (keptLevel, rules?.pointee.fields)
+        switch Admission.decide(
+            demand, rules?.pointer(to: \.admission), kept: { known ?? fields?.level(in: event, most: $0) ?? 0 }, state: { state(of: event) }
+        )
+        {
         case .admitted(let admitted):
             assert(rules == nil || demand.isEmpty || state(of: event).kind == .known, "an event is admitted without a known state")
             return .admitted(admitted)
@@ -208,5 +220,14 @@ public struct Gate: ~Copyable {
             }
         }
         return raisedTo
+    }
+}
+
+extension UnsafeBufferPointer<Gate.Field> {
+    /// Returns the highest level, up to `most`, that a member of the event demands.
+    @inline(__always) fileprivate func level(in event: ScannedEvent, most: Int) -> Int {
+        if most == 0 { return 0 }
+        for field in self where field.level <= most && event.slots[field.slot].isPresent { return field.level }
+        return 0
     }
 }

@@ -11,6 +11,8 @@ internal import Platform
 struct HeldChange: Sendable {
     var remove: [HeldRow] = []
     var narrow: [HeldRow] = []
+    /// The hashes of the rows in `narrow` for the audit trail, by their numbers, as far as they are known.
+    var hashes: [Int64: [UInt8]] = [:]
     var isEmpty: Bool { remove.isEmpty && narrow.isEmpty }
 }
 
@@ -223,6 +225,7 @@ struct HeldIndex {
     mutating func settle(_ change: HeldChange) {
         due.remove += change.remove
         due.narrow += change.narrow
+        due.hashes.merge(change.hashes) { first, _ in first }
     }
 
     /// Notes that the file was changed. Returns the rows that were to wait for other routes and that a withdrawal has destroyed meanwhile.

@@ -12,6 +12,12 @@ internal import Workers
 final class HeldJudge {
     typealias Verdicts = [(route: UInt16, verdict: Verdict)]
 
+    struct Judged {
+        var verdicts: Verdicts
+        /// The hash of the event for the audit trail. It is nil if no verdicts are collected, or if the event cannot be read any more.
+        var hash: [UInt8]?
+    }
+
     private let sources: [SourcePlan]
     private var generation: Generation
     private var worker: Worker
@@ -33,33 +39,51 @@ final class HeldJudge {
     var parcels: UnsafeMutableBufferPointer<Parcel> { worker.parcels }
 
     /// Returns the verdicts of each event's routes. The admitted events are in `parcels`, unless `isTrial` is true.
-    func judge(_ events: [HeldEvent], by generation: Generation, isTrial: Bool = false) -> [Verdicts] {
-        if generation !== self.generation {
-            worker.adopt(generation.ruleset, depth: generation.plan.limits.depth)
-            places = HeldJudge.places(generation)
-            self.generation = generation
-        }
+    func judge(_ events: [HeldEvent], by generation: Generation, isTrial: Bool = false) -> [Judged] {
+        adopt(generation)
         return events.map { judge($0, isTrial) }
+    }
+
+    /// Returns the hash of an event that is not judged again.
+    func hash(of event: HeldEvent?, by generation: Generation) -> [UInt8]? {
+        adopt(generation)
+        guard generation.ruleset.keepsVerdicts, let event, let scanned = scan(event) else { return nil }
+        return worker.judge.auditHash(of: scanned)
+    }
+
+    private func adopt(_ generation: Generation) {
+        if generation === self.generation { return }
+        worker.adopt(generation.ruleset, depth: generation.plan.limits.depth)
+        places = HeldJudge.places(generation)
+        self.generation = generation
     }
 
     /// Returns the indices of the lanes that a route's events go to, given the route's number.
     func targets(_ route: UInt16) -> [Int] { places[route].map { generation.targets[$0] } ?? [] }
 
-    private func judge(_ event: HeldEvent, _ isTrial: Bool) -> Verdicts {
-        let row = event.row
-        // The stored event can no longer be read.
-        guard !event.body.isEmpty else { return row.routes.map { ($0, .denied(.unstored)) } }
+    /// Returns the event, which is valid until the next call. Returns nil if it cannot be read any more, or is invalid under the plan.
+    private func scan(_ event: HeldEvent) -> ScannedEvent? {
+        if event.body.isEmpty { return nil }
         worker.block.removeAll()
-        event.body[row.given...].withUnsafeBytes { worker.block.text.append(contentsOf: $0) }
+        event.body[event.row.given...].withUnsafeBytes { worker.block.text.append(contentsOf: $0) }
         worker.block.seal()
-        guard let scanned = worker.scanner.scan(worker.block.bytes, 0) else { return row.routes.map { ($0, .outdated) } }
+        return worker.scanner.scan(worker.block.bytes, 0)
+    }
+
+    private func judge(_ event: HeldEvent, _ isTrial: Bool) -> Judged {
+        let row = event.row
+        guard let scanned = scan(event) else {
+            let verdict: Verdict = event.body.isEmpty ? .denied(.unstored) : .outdated
+            return Judged(verdicts: row.routes.map { ($0, verdict) })
+        }
+        let hash = worker.judge.auditHash(of: scanned)
         var verdicts: Verdicts = row.routes.filter { places[$0] == nil }.map { ($0, .outdated) }
         let (numbers, parcels) = (generation.routes, worker.parcels.baseAddress!)
         worker.judge.judge(held: scanned, terms(of: event), isTrial: isTrial, into: parcels) { route, verdict in
             verdicts.append((numbers[route], verdict))
         }
         assert(verdicts.count == row.routes.count, "a route of a held event has no verdict")
-        return verdicts
+        return Judged(verdicts: verdicts, hash: hash)
     }
 
     private func terms(of event: HeldEvent) -> HeldTerms {

@@ -29,14 +29,15 @@ extension HeldStore {
     }
 
     /// Destroys what is too old at this time, in nanoseconds since 1970.
-    func destroyAged(at wall: Int64) throws(StorageFault) {
+    func destroyAged(at wall: Int64, _ heldJudge: HeldJudge) throws(StorageFault) {
         let generation = generations.enter()
+        defer { generations.leave(generation) }
         let limits = HeldStore.limits(generation)
-        generations.leave(generation)
         guard let shortest = limits.values.min() else { return heldIndex.withLock { $0.aged([], narrowed: false, at: clock.now()) } }
         var after: Int64 = 0
         var isAny = false
         while true {
+            var told = HeldVerdicts(generation, names: names)
             let (rows, gone, cut) = try use { (file) throws(StorageFault) in
                 let rows = try file.rows(before: wall - shortest + 1, after: after, most: HeldStore.page)
                 let free = heldIndex.withLock { heldIndex in rows.filter { !heldIndex.isOnItsWay($0.id) } }
@@ -46,6 +47,8 @@ extension HeldStore {
                     let old = row.routes.filter { limits[$0].map { wall - row.arrival >= $0 } ?? false }
                     if old.count == row.routes.count { gone.append(row) } else if !old.isEmpty { cut.append((row, old)) }
                 }
+                for row in gone { told.add(try hash(of: row, in: file, generation, heldJudge), row.routes, .expired) }
+                for one in cut { told.add(try hash(of: one.row, in: file, generation, heldJudge), one.old, .expired) }
                 try file.change(
                     remove: gone.map(\.id), narrow: cut.map { one in (one.row.id, one.row.routes.filter { !one.old.contains($0) }) })
                 try noteOldest(of: file)
@@ -57,6 +60,7 @@ extension HeldStore {
                 for row in gone { totals.settle(held: row.routes, as: .expired) }
                 for one in cut { totals.settle(held: one.old, as: .expired) }
             }
+            tell(told)
             guard rows.count == HeldStore.page, let last = rows.last else { break }
             after = last.id
         }

@@ -33,8 +33,8 @@ extension HeldStore {
         do throws(StorageFault) {
             switch step {
             case .change(let change): try commit(change)
-            case .expire(let time): try expire(before: time)
-            case .age(let time): try destroyAged(at: time)
+            case .expire(let time): try expire(before: time, heldJudge)
+            case .age(let time): try destroyAged(at: time, heldJudge)
             case .release(let subjects, let after): try release(subjects, after: after, heldJudge)
             case .tidy: try use { (file) throws(StorageFault) in try file.tidy() }
             case .end: break
@@ -59,6 +59,9 @@ extension HeldStore {
         }
         let now = clock.now()
         let destroyed = heldIndex.withLock { $0.changed(change, at: now) }
+        var verdicts = HeldVerdicts(generations.current, names: names)
+        for row in destroyed { verdicts.add(change.hashes[row.id], row.routes, .withdrawn) }
+        tell(verdicts)
         totals.withLock { totals in for row in destroyed { totals.settle(held: row.routes, as: .withdrawn) } }
     }
 
@@ -67,10 +70,14 @@ extension HeldStore {
         heldIndex.withLock { $0.note(oldest: oldest) }
     }
 
-    private func expire(before time: Int64) throws(StorageFault) {
+    private func expire(before time: Int64, _ heldJudge: HeldJudge) throws(StorageFault) {
+        let generation = generations.enter()
+        defer { generations.leave(generation) }
+        var verdicts = HeldVerdicts(generation, names: names)
         let gone = try use { (file) throws(StorageFault) in
             let rows = try file.rows(before: time, most: HeldStore.page)
             let gone = heldIndex.withLock { heldIndex in rows.filter { !heldIndex.isOnItsWay($0.id) } }
+            for row in gone { verdicts.add(try hash(of: row, in: file, generation, heldJudge), row.routes, .expired) }
             try file.change(remove: gone.map(\.id))
             try noteOldest(of: file)
             return gone
@@ -78,6 +85,12 @@ extension HeldStore {
         let now = clock.now()
         heldIndex.withLock { $0.expired(gone, at: now) }
         totals.withLock { totals in for row in gone { totals.settle(held: row.routes, as: .expired) } }
+        tell(verdicts)
+    }
+
+    /// Returns the hash for the audit trail of an event that is destroyed without being judged.
+    func hash(of row: HeldRow, in file: HeldFile, _ generation: Generation, _ heldJudge: HeldJudge) throws(StorageFault) -> [UInt8]? {
+        generation.ruleset.keepsVerdicts ? heldJudge.hash(of: try file.event(row.id), by: generation) : nil
     }
 
     private func release(_ subjects: [SubjectKey], after: Int64, _ heldJudge: HeldJudge) throws(StorageFault) {
@@ -92,24 +105,32 @@ extension HeldStore {
         if !events.isEmpty {
             let generation = generations.enter()
             defer { generations.leave(generation) }
-            let change = decide(events, verdicts: heldJudge.judge(events, by: generation), heldJudge: heldJudge)
+            var told = HeldVerdicts(generation, names: names)
+            let change = decide(events, judged: heldJudge.judge(events, by: generation), heldJudge: heldJudge, told: &told)
+            tell(told)
             handOver(heldJudge.parcels, generation: generation, change: change)
         }
         heldIndex.withLock { $0.released(upTo: next) }
     }
 
-    /// Counts the verdicts and returns the change of the file that follows from them.
-    private func decide(_ events: [HeldEvent], verdicts: [HeldJudge.Verdicts], heldJudge: HeldJudge) -> HeldChange {
-        assert(events.count == verdicts.count, "a held event has no verdicts")
+    /// Counts the verdicts and returns the change of the file that follows from them. `told` gets the verdicts that are final.
+    private func decide(
+        _ events: [HeldEvent], judged: [HeldJudge.Judged], heldJudge: HeldJudge, told: inout HeldVerdicts
+    ) -> HeldChange {
+        assert(events.count == judged.count, "a held event has no verdicts")
         var change = HeldChange()
         var settled: HeldJudge.Verdicts = []
         heldIndex.withLock { heldIndex in
-            for (event, verdicts) in zip(events, verdicts) {
+            for (event, judged) in zip(events, judged) {
+                let verdicts = judged.verdicts
                 let left = verdicts.filter { $0.verdict.isOpen || heldIndex.isWithdrawing && $0.verdict.isRefusal }
-                settled += verdicts.filter { one in !left.contains { $0.route == one.route } }
+                let final = verdicts.filter { one in !left.contains { $0.route == one.route } }
+                settled += final
+                told.add(judged.hash, final)
                 if left.count == verdicts.count, !verdicts.isEmpty {
                     if heldIndex.stays(event.row) { continue }
                     settled += left.map { ($0.route, .withdrawn) }
+                    told.add(judged.hash, left.map(\.route), .withdrawn)
                     heldIndex.remove(event.row)
                 } else if left.isEmpty {
                     change.remove.append(event.row)
@@ -117,6 +138,7 @@ extension HeldStore {
                     var row = event.row
                     row.routes = left.map(\.route)
                     change.narrow.append(row)
+                    change.hashes[row.id] = judged.hash
                 }
             }
         }
@@ -138,6 +160,6 @@ extension HeldStore {
             receipt.add()
             if !destination.lane.take(&parcels[index], receipt) { destination.lane.waitAndTake(&parcels[index], receipt) }
         }
-        receipt.settle()
+        settleWhenTold(receipt)
     }
 }

@@ -44,26 +44,30 @@ extension HeldStore {
     private func sweep(
         _ subject: SubjectKey, after: Int64, check: SecondCheck, heldJudge: HeldJudge, generation: Generation
     ) throws(StorageFault) -> Int64? {
-        let (next, gone): (Int64?, [HeldRow]) = try use { (file) throws(StorageFault) in
+        var told = HeldVerdicts(generation, names: names)
+        let (next, gone): (Int64?, [(row: HeldRow, hash: [UInt8]?)]) = try use { (file) throws(StorageFault) in
             let (events, next) = try file.events(
                 of: [subject], after: after, most: HeldStore.page, bytes: HeldStore.pageBytes, except: { _ in false })
-            let verdicts = heldJudge.judge(events, by: generation, isTrial: true)
-            if verdicts.contains(where: { $0.contains { $0.verdict == .denied(.unreadable) || $0.verdict == .denied(.clock) } }) {
+            let judged = heldJudge.judge(events, by: generation, isTrial: true)
+            if judged.contains(where: { $0.verdicts.contains { $0.verdict == .denied(.unreadable) || $0.verdict == .denied(.clock) } }) {
                 throw StorageFault(.failed, "\(file.path): the consent records of its subjects cannot be read")
             }
-            var gone: [HeldRow] = []
+            var gone: [(row: HeldRow, hash: [UInt8]?)] = []
             var destroyed = Destroyed()
-            for (event, verdicts) in zip(events, verdicts) {
+            for (event, judged) in zip(events, judged) {
+                let verdicts = judged.verdicts
                 let receipts = verdicts.map { receipt(event.row, route: $0.route, check: check) }
                 guard zip(verdicts, receipts).allSatisfy({ $0.verdict.isRefusal || $1 != nil }) else { continue }
-                gone.append(event.row)
+                gone.append((event.row, judged.hash))
                 destroyed.add(receipts.compactMap(\.self).first { $0 != 0 } ?? 0, bytes: event.row.bytes)
             }
-            try file.change(remove: gone.map(\.id), destroyed: destroyed)
+            try file.change(remove: gone.map(\.row.id), destroyed: destroyed)
             return (next, gone)
         }
-        let own = heldIndex.withLock { heldIndex in gone.filter { heldIndex.destroy($0) } }
-        totals.withLock { totals in for row in own { totals.settle(held: row.routes, as: .withdrawn) } }
+        let own = heldIndex.withLock { heldIndex in gone.filter { heldIndex.destroy($0.row) } }
+        totals.withLock { totals in for one in own { totals.settle(held: one.row.routes, as: .withdrawn) } }
+        for one in own { told.add(one.hash, one.row.routes, .withdrawn) }
+        tell(told)
         return next
     }
 

@@ -4,6 +4,7 @@
 // if `retention` lets nobody have it any more.
 
 public import Admission
+public import Audit
 public import ConsentGate
 internal import Delivery
 public import Generations
@@ -11,6 +12,7 @@ public import HeldEventStore
 public import Ledger
 public import Plans
 public import Platform
+internal import Queueing
 internal import StateFiles
 
 /// The path of the file of held events, and its options.
@@ -50,19 +52,23 @@ public final class HeldStore: Sendable {
     public let records: ConsentRecords
     public let generations: GenerationRegistry
     public let totals: Monitor<Totals>
-    private let names: RunNames
+    let names: RunNames
     public let sources: [SourcePlan]
     public let clock: Clock
+    private let audit: AuditLog?
+    /// The number of hand-overs that wait until the audit trail has their verdicts.
+    private let untold = Monitor(0)
     private let say: @Sendable (String) -> Void
     /// The lock order is `storage`, then `heldIndex`: never lock `storage` while `heldIndex` is locked.
     public let storage = Monitor(Storage())
     let heldIndex: Monitor<HeldIndex>
     private let reported = Monitor(Reported())
 
+    /// `audit` is the trail that gets what becomes of held events. It is nil if none is kept.
     public init(
         _ place: HeldPlace, registry: Registry, generations: GenerationRegistry, totals: Monitor<Totals>, names: RunNames,
         sources: [SourcePlan],
-        clock: Clock, say: @escaping @Sendable (String) -> Void
+        clock: Clock, audit: AuditLog? = nil, say: @escaping @Sendable (String) -> Void
     ) {
         self.place = place
         records = registry.records
@@ -71,6 +77,7 @@ public final class HeldStore: Sendable {
         self.names = names
         self.sources = sources
         self.clock = clock
+        self.audit = audit
         self.say = say
         let plan = generations.current.plan
         heldIndex = Monitor(HeldIndex(plan.consent?.hold ?? HoldPlan(), shortestLimit: HeldStore.shortestLimit(plan)))
@@ -254,6 +261,28 @@ public final class HeldStore: Sendable {
         }
     }
 
+    // MARK: - The audit trail
+
+    /// Notes what became of events. Call it after they were destroyed, or before they are handed over.
+    func tell(_ verdicts: HeldVerdicts) { for block in verdicts.blocks { audit?.note(block) } }
+
+    /// Settles the receipt of a hand-over after the audit trail has what was noted so far, so that no event leaves the file before.
+    func settleWhenTold(_ receipt: Receipt) {
+        guard let audit, audit.isBehind else { return receipt.settle() }
+        untold.withLock { $0 += 1 }
+        audit.whenSafe { [untold] in
+            receipt.settle()
+            untold.withLock { $0 -= 1 }
+            untold.wake()
+        }
+    }
+
+    /// Waits for the audit trail. If it cannot be written, the events stay in the file, and the next run judges them again.
+    private func waitForAudit() {
+        guard let audit, (try? audit.flush()) != nil else { return }
+        untold.waitUntilReady { $0 == 0 ? .ready(()) : .notBefore(nil) }
+    }
+
     // MARK: - The end
 
     /// Ends the thread after the events of subjects that have answered are released, or at once if `hurried` is true. No event comes in
@@ -265,6 +294,7 @@ public final class HeldStore: Sendable {
 
     /// Closes the file. The lanes and the thread must have ended before.
     public func close() {
+        waitForAudit()
         let change = heldIndex.withLock { $0.takeDue() }
         do throws(StorageFault) {
             if !change.isEmpty { try commit(change) }

@@ -84,7 +84,8 @@ extension HeldFile {
         }
     }
 
-    private func event(_ id: Int64) throws(StorageFault) -> HeldEvent? {
+    /// Returns the event with this number. Returns nil if there is none.
+    public func event(_ id: Int64) throws(StorageFault) -> HeldEvent? {
         let find = try database.statement(
             "SELECT \(HeldFile.columns), sealed, body FROM events WHERE id = ?1 AND \(HeldSchema.isWhole)"
         ).bind(1, id)

@@ -166,6 +166,7 @@ extension Router {
             ?? (0..<worker.judge.held.count).map { ($0, .unstored) }
         if let fault = heldStore?.status.gone { leave(fault) }
         for (event, denial) in denied {
+            worker.judge.deny(held: event, denial)
             for route in worker.judge.held.routes(event) { worker.tally.settle(as: .denied(denial), route: UInt16(route)) }
         }
     }

@@ -37,7 +37,7 @@ struct RunConsent: Sendable {
         let heldStore = options.held.map { place in
             HeldStore(
                 place, registry: registry, generations: generations, totals: totals, names: lanes.names, sources: plan.sources,
-                clock: options.clock, say: say)
+                clock: options.clock, audit: options.audit, say: say)
         }
         let withdrawals = lanes.factory.check.map { check in
             Withdrawals(

@@ -20,6 +20,8 @@ public struct Judge: ~Copyable {
     private var sheet: VerdictSheet
     /// The events that must be held, since the last call of `forgetHeld`.
     public internal(set) var held = HeldEvents()
+    /// For each event of `held`, its row for the audit trail. It is empty if no verdicts are collected.
+    private var heldRows: [Int] = []
     /// The routes that hold the present event.
     var holding: [Int] = []
     /// Reads the statements that events make to the ledger. It is nil if there is no ledger.
@@ -133,13 +135,29 @@ public struct Judge: ~Copyable {
             if transformErrors > 0 { tally.countTransformErrors(transformErrors, route: route) }
         }
         if sheet.isOn, sheet.wants { keepVerdicts(of: event) }
-        if !holding.isEmpty { hold(event, arrival, level: raisedFrom) }
+        if !holding.isEmpty {
+            // An event that is held always has a row: the last one.
+            if sheet.isOn { heldRows.append(sheet.count - 1) }
+            hold(event, arrival, level: raisedFrom)
+        }
     }
 
     /// Adds a row with the verdicts of the event, for the audit trail.
-    @inline(never) private mutating func keepVerdicts(of event: ScannedEvent) {
-        let id = context.decoder.identity(event.slots[rules.messageIDSlot], in: event.block, booleans: false)
-        sheet.keep(id ?? ByteRun(base: event.block + Int(event.start), count: Int(event.end - event.start)))
+    @inline(never) private mutating func keepVerdicts(of event: ScannedEvent) { sheet.keep(identity(of: event)) }
+
+    /// Returns the `messageId` of the event or, if it has none, its line.
+    private mutating func identity(of event: ScannedEvent) -> ByteRun {
+        context.decoder.identity(event.slots[rules.messageIDSlot], in: event.block, booleans: false)
+            ?? ByteRun(base: event.block + Int(event.start), count: Int(event.end - event.start))
+    }
+
+    /// Returns the hash under which the audit trail has the verdicts on the event. Returns nil if none are collected.
+    public mutating func auditHash(of event: ScannedEvent) -> [UInt8]? { sheet.isOn ? sheet.hash(of: identity(of: event)) : nil }
+
+    /// Denies the event with this index among `held`, because it cannot wait: its row gets the denial in place of `held`.
+    public mutating func deny(held index: Int, _ denial: Denial) {
+        guard sheet.isOn else { return }
+        for route in held.routes(index) { sheet.change(row: heldRows[index], route: route, to: .denied(denial)) }
     }
 
     /// Returns the rows of verdicts since the last call, for the audit trail.
@@ -149,7 +167,10 @@ public struct Judge: ~Copyable {
     public mutating func forgetVerdicts() { sheet.removeAll() }
 
     /// Forgets the events that must be held, after the caller has taken care of them.
-    public mutating func forgetHeld() { held.removeAll() }
+    public mutating func forgetHeld() {
+        held.removeAll()
+        heldRows.removeAll(keepingCapacity: true)
+    }
 
     /// Returns whether an event with the same `messageId` came before. If not, the id is noted.
     public mutating func note(_ event: ScannedEvent, in seen: SeenIDs, at time: Int64) -> Repetition {

@@ -60,6 +60,21 @@ struct VerdictSheet: ~Copyable {
         rows.append(contentsOf: UnsafeBufferPointer(start: row, count: width))
     }
 
+    /// Returns the hash under which an event has its rows. Returns nil if no verdicts are collected.
+    mutating func hash(of identity: ByteRun) -> [UInt8]? {
+        guard let key else { return nil }
+        key.writeHalf(identity, to: row)
+        return Array(UnsafeBufferPointer(start: row, count: VerdictSheet.hashSize))
+    }
+
+    /// The number of rows since the last call of `take`.
+    var count: Int { rows.count / width }
+
+    /// Sets another verdict of a route in a row.
+    mutating func change(row: Int, route: Int, to verdict: Verdict) {
+        rows[row * width + VerdictSheet.hashSize + route] = UInt8(truncatingIfNeeded: Tally.column(of: verdict))
+    }
+
     /// Returns the rows since the last call.
     mutating func take() -> [UInt8] {
         defer { rows = [] }

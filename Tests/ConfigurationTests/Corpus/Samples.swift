@@ -177,6 +177,34 @@ extension Broken {
                 "3:109: emit[0].event.v: names traits.role, which the consent section removes from events, expected other members",
             ]),
         Broken(
+            "emit rules that would copy a member that consent removes, in any form",
+            #"""
+            {"consent":{"levels":["none","all"],"default":"all","fields":{"traits.role":"all"}},
+            "providers":{"out":{"plugin":"console"}},"emit":[{"where":"true","event":{
+            "v0":{"cel":"traits['role']"},
+            "v1":{"cel":"traits.?role.orValue('')"},
+            "v2":{"cel":"[traits].map(t, t.role)"},
+            "v3":{"cel":"cel.bind(t, traits, t.role)"},
+            "v4":{"cel":"traits[event]"},
+            "v5":{"cel":"traits.filter(k, k == 'r')"},
+            "v6":{"cel":"{'a': traits}.a.role"},
+            "v7":{"cel":"has(traits.role)"},
+            "v8":{"cel":"json(traits)"},
+            "v9":{"cel":"traits.n"}}}],
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "3:6: emit[0].event.v0: names traits.role, which the consent section removes from events, expected other members",
+                "4:6: emit[0].event.v1: names traits.role, which the consent section removes from events, expected other members",
+                "5:6: emit[0].event.v2: names traits.role, which the consent section removes from events, expected other members",
+                "6:6: emit[0].event.v3: names traits.role, which the consent section removes from events, expected other members",
+                "7:6: emit[0].event.v4: names traits.role, which the consent section removes from events, expected other members",
+                "8:6: emit[0].event.v5: names traits.role, which the consent section removes from events, expected other members",
+                "9:6: emit[0].event.v6: names traits.role, which the consent section removes from events, expected other members",
+                "10:6: emit[0].event.v7: names traits.role, which the consent section removes from events, expected other members",
+                "11:6: emit[0].event.v8: names traits.role, which the consent section removes from events, expected other members",
+            ]),
+        Broken(
             "a sample by a broken path",
             #"""
             {"providers":{"out":{"plugin":"console"}},

@@ -102,6 +102,8 @@ struct Event {
     /// The consent level in the event. It is nil if the event has none.
     var own: Int?
     var isPoison: Bool
+    /// True if it came with the member that demands a level of its own.
+    var hasField: Bool
     var text: String
     var received: Int64
 }
@@ -123,7 +125,8 @@ final class Copy {
     /// The acknowledged withdrawals that apply to it, with the receipt and the purposes of each. Nil purposes mean all purposes.
     var dooms: [(receipt: Int64, purposes: Set<String>?)] = []
     var isDelivered = false
-    var isBuried = false
+    /// How many dead letters were made of it. A router that is killed between the letter and the removal from the queue makes a second one.
+    var letters = 0
     /// True if its loss is allowed, for example because it was only in memory when the router was killed.
     var isGone = false
     var inHands = 0

@@ -246,7 +246,7 @@ extension World {
             burial.batch, provider: Words.lanes[lane.index], routes: life.names.all, reason: burial.reason, burial.answer,
             attempts: burial.attempts, isLost: burial.isSettled)
         try require(lost == 0, "\(lost) dead letters could not be kept")
-        for copy in copies(of: burial.batch, lane.index) { copy.isBuried = true }
+        for copy in copies(of: burial.batch, lane.index) { copy.letters += 1 }
         if dies(in: 20) { return try die() }
         lane.state.buried(burial, lost: lost, at: instant)
         for receipt in letters.receipts { receipt.settle() }

@@ -44,10 +44,11 @@ extension World {
         }
         let own = roll(6) == 0 ? roll(4) : nil
         if let own { members += ",\"context\":{\"consent\":{\"level\":\"\(Words.levels[own])\"}}" }
+        let hasField = roll(3) > 0
         let padding = String(repeating: "x", count: roll(roll(10) == 0 ? 400 : 30))
         return Event(
-            ids: ids, own: own, isPoison: UInt64(roll(100)) < scenario.poison,
-            text: "{\"note\":\"note-\(number).\(padding)\",\"field\":1\(members)}", received: hands.wall)
+            ids: ids, own: own, isPoison: UInt64(roll(100)) < scenario.poison, hasField: hasField,
+            text: "{\"note\":\"note-\(number).\(padding)\"\(hasField ? ",\"field\":1" : "")\(members)}", received: hands.wall)
     }
 
     private func judge(_ block: Passing) throws {
@@ -71,7 +72,7 @@ extension World {
                 let keepsField = keepsField(event)
                 try require(
                     box.hasField(index) == keepsField,
-                    "event \(event) \(keepsField ? "loses" : "keeps") its field; on record \(promise.said) of \(promise.persons)")
+                    "event \(event) \(keepsField ? "loses" : "has") its field; on record \(promise.said) of \(promise.persons)")
                 copyNumbers[World.number(event, route, lane)] = copies.count
                 let level = max(demands[route].level, keepsField ? scenario.variations[variation].field : 0)
                 let copy = Copy(event: event, route: route, lane: lane, admitted: Words.purposes(of: level))
@@ -82,8 +83,9 @@ extension World {
         tell("judged \(block.events)")
     }
 
-    /// Returns true if the event may keep its field.
+    /// Returns true if the event came with the field and may keep it.
     private func keepsField(_ event: Int) -> Bool {
+        guard events[event].hasField else { return false }
         let variation = scenario.variations[variation]
         return promise.level(events[event].ids, own: events[event].own, assumed: variation.assumed) >= variation.field
     }

@@ -181,7 +181,7 @@ final class World {
             copy.inHands = 0
             // Only events that a durable lane has acknowledged must be there after a restart.
             let isKept = copy.isAcknowledged && scenario.lanes[copy.lane].delivery.queue.full != .spill
-            if !copy.isDelivered, !copy.isBuried, !scenario.lanes[copy.lane].isDurable || !isKept { copy.isGone = true }
+            if !copy.isDelivered, copy.letters == 0, !scenario.lanes[copy.lane].isDurable || !isKept { copy.isGone = true }
         }
         let folder = life.folder.copy(to: "\(seed)-\(lives)")
         let absent = try rearrange(folder)
