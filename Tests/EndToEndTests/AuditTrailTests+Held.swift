@@ -75,15 +75,10 @@ extension AuditTrailTests {
         let router = try TestRouter(routes: routes())
         #expect(try router.run(input: events("ann")).code == 0)
         try router.write(routes(retention: #""retention": "1ms", "#), to: "routes.json")
-        let run = try router.startRouter()
-        try waitUntil("one route has lost it") {
-            try (router.status()["routes"] as? [NSDictionary])?.contains { $0["expired"] as? Int == 1 } == true
-        }
-        #expect(run.finish().code == 0)
+        // What is too old by now is destroyed before the router ends.
+        #expect(try router.run(input: "").code == 0)
         try router.write(routes(hold: #"{ "for": "1ms" }"#), to: "routes.json")
-        let again = try router.startRouter()
-        try router.waitUntilHeld(0)
-        #expect(again.finish().code == 0)
+        #expect(try router.run(input: "").code == 0)
         #expect(
             try proved(router, "ann") == [
                 " route first: held, route second: held, route free: admitted", " route second: was held, expired",
