@@ -278,6 +278,63 @@ private final class Subjects {
         #expect(asksToSweep(at: 1))
     }
 
+    @Test("is not needed for refused events that were read and wait for their batch to fill: the end of the lane destroys them")
+    func gatheredAtTheEnd() {
+        let store = MemoryStore()
+        let fixture = StateFixture(durable(), contents: store.contents, check: subjects.check)
+        fixture.take(["a"], at: 0)
+        _ = work(fixture, store, at: 0)
+        subjects.withdraw(1)
+        #expect(fixture.giveUp("time is up") == [])
+        _ = work(fixture, store, at: 1)
+        #expect(store.events == [] && fixture.heldBytes == 0)
+        #expect(fixture.account() == "1 taken, 1 withdrawn, 0 waiting")
+    }
+
+    @Test("reaches what was in memory and stays on disk when the lane was given up", arguments: [DeliveryPlan.Queue.Full.block, .spill])
+    func leftAtTheEnd(_ full: DeliveryPlan.Queue.Full) {
+        let store = MemoryStore()
+        var plan = durable()
+        plan.queue.full = full
+        let fixture = StateFixture(plan, contents: store.contents, check: subjects.check)
+        fixture.take(["a", "bb", "c"], at: 0)
+        _ = work(fixture, store, at: 0)
+        #expect(fixture.step(at: 0) == "deliver a bb")
+        #expect(fixture.giveUp("time is up") == [])
+        _ = work(fixture, store, at: 1)
+        #expect(Set(store.events) == ["a", "bb", "c"] && fixture.heldBytes == 0)
+        subjects.withdraw(1)
+        #expect(sweep(fixture, at: 1) == [])
+        #expect(work(fixture, store, at: 1) == ["swept 2"])
+        #expect(store.events == ["bb"] && fixture.heldBytes == 0)
+        #expect(fixture.account() == "3 taken, 2 withdrawn, 1 waiting")
+    }
+
+    @Test("reaches events that were stored at the end of the lane, in front of others that had come back from disk")
+    func storedInFront() {
+        let store = MemoryStore()
+        var plan = durable()
+        (plan.queue.full, plan.batch.events) = (.spill, 1)
+        let fixture = StateFixture(plan, contents: store.contents, check: subjects.check)
+        for event in ["a", "b", "c", "d", "e"] { fixture.take([event], at: 0) }
+        _ = work(fixture, store, at: 0)
+        for delivered in ["a", "b", "c"] {
+            #expect(fixture.step(at: 0) == "deliver \(delivered)")
+            _ = fixture.complete(.init(.delivered), at: 0)
+            _ = work(fixture, store, at: 0)
+        }
+        #expect(store.events == ["e"])
+        fixture.take(["f"], at: 0)
+        #expect(fixture.giveUp("time is up") == [])
+        _ = work(fixture, store, at: 1)
+        #expect(Set(store.events) == ["d", "e", "f"])
+        subjects.withdraw(1)
+        #expect(sweep(fixture, at: 1) == [])
+        #expect(work(fixture, store, at: 1) == ["swept 3"])
+        #expect(store.events == [] && fixture.heldBytes == 0)
+        #expect(fixture.account() == "6 taken, 3 delivered, 3 withdrawn, 0 waiting")
+    }
+
     @Test("that is cut off by the end of the lane is reported as such")
     func cutOff() {
         let store = MemoryStore()

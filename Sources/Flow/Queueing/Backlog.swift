@@ -185,7 +185,11 @@ struct Backlog: ~Copyable {
             unstoredBytes -= bytes
             diskBytes += bytes
             stored = max(stored, row.position)
-            if awayBytes == 0, away.isEmpty, bytes <= space {
+            if id <= cursor {
+                // It was kept in front of rows that are in memory, so no later read or sweep of the disk finds it.
+                bytesGone += bytes
+                sealed.append(seal([SpoolRow(id: id, batch: row.batch, attempts: row.attempts, firstTried: row.firstTried)]))
+            } else if awayBytes == 0, away.isEmpty, bytes <= space {
                 space -= bytes
                 cursor = id
                 let row = SpoolRow(id: id, batch: row.batch, attempts: row.attempts, firstTried: row.firstTried)
@@ -271,9 +275,6 @@ struct Backlog: ~Copyable {
         let (batch, origin) = batches.add(rows)
         return Sealed(batch: batch, share: Share(origin: origin), attempts: rows[0].attempts, firstTried: rows[0].firstTried)
     }
-
-    /// Leaves the gathered rows on disk.
-    mutating func forgetGathered() { gathering.removeAll() }
 
     // MARK: - Fates
 

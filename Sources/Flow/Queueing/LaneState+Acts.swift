@@ -122,6 +122,7 @@ extension LaneState {
     /// Returns the batches that the end of the lane settles or keeps.
     private mutating func allToEnd() -> [Batch] {
         sealAssembly()
+        if isDurable { sealGathered() }
         return batchesInMemory
     }
 
@@ -132,8 +133,9 @@ extension LaneState {
         return batchesInMemory + backlog.unstoredBatches(at: now)
     }
 
-    /// The batches in flight, in the queue and among the letters that could not be kept.
+    /// The batches in flight, in the queue, among the letters that could not be kept, and among what stays for the next run.
     private var batchesInMemory: [Batch] {
         deliveries.batches + (0..<queue.count).map { queue[$0].batch } + (0..<letters.held.count).map { letters.held[$0].batch }
+            + ending.kept.map(\.batch)
     }
 }

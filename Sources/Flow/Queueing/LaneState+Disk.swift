@@ -93,24 +93,28 @@ extension LaneState {
     /// Leaves the events on disk, and stores those that are only in memory.
     mutating func keep(_ waiting: WaitingBatch) {
         heldBytes -= waiting.batch.bytes.count
-        if waiting.share == nil { keepInOrder([waiting]) }
+        keepInOrder([waiting])
     }
 
     mutating func keepAll(_ phase: Phase, _ answers: ConsentAnswers) {
         self.phase = phase
         sealAssembly()
+        sealGathered()
         var all = deliveries.removeAll()
         for index in all.indices { all[index].mayHaveArrived = true }
         all += letters.takeHeld().map(\.waiting) + queue.removeAll()
         all = all.compactMap { rest(of: $0, answers[$0.batch]) }
         for waiting in all { heldBytes -= waiting.batch.bytes.count }
-        backlog.forgetGathered()
         keepInOrder(all)
     }
 
     /// Stores batches that are only in memory in front of the rows that follow them.
     private mutating func keepInOrder(_ all: [WaitingBatch]) {
-        for waiting in all where waiting.share == nil {
+        for waiting in all {
+            if waiting.share != nil {
+                ending.kept.append(waiting)
+                continue
+            }
             heldBytes += waiting.batch.bytes.count
             if storeHealth.isGone {
                 lose(waiting.batch, mayHaveArrived: waiting.mayHaveArrived)

@@ -13,7 +13,10 @@ extension LaneState {
         let hasStored = backlog.isStoring
         let (sealed, bytesGone) = backlog.committed(space: space, at: now)
         heldBytes -= bytesGone
-        for batch in sealed { queue.append(WaitingBatch(batch, epoch: epoch)) }
+        for batch in sealed {
+            let waiting = WaitingBatch(batch, epoch: epoch)
+            if isRunning { queue.append(waiting) } else { ending.kept.append(waiting) }
+        }
         tidying = .untidy
         withdrawals.sweeping?.noteStored()
         storeHealth.records.reset()

@@ -123,6 +123,17 @@ extension LaneState {
             held.append(burial)
         }
         letters.keepHolding(held)
+        for var waiting in ending.takeKept() {
+            if let found = find(in: waiting.batch) {
+                ages.noteDue(found.due, at: now)
+                // What stays on disk does not count as held in memory.
+                heldBytes += waiting.batch.bytes.count
+                guard let left = found.isEmpty ? waiting : destroy(found, of: waiting) else { continue }
+                heldBytes -= left.batch.bytes.count
+                waiting = left
+            }
+            ending.kept.append(waiting)
+        }
         let (gone, destroyed, due) = backlog.sweep(at: now, find)
         ages.noteDue(due, at: now)
         for (batch, isRefused) in gone { settle(batch, isRefused ? .withdrawn : .aged) }

@@ -42,9 +42,6 @@ struct RowGathering {
     /// Returns and removes the gathered rows. Returns nil if there are none.
     mutating func take() -> [SpoolRow]? { isEmpty ? nil : takeAll() }
 
-    /// Forgets the gathered rows. They stay on disk.
-    mutating func removeAll() { _ = takeAll() }
-
     private mutating func takeAll() -> [SpoolRow] {
         assert(rows.reduce(0) { $0 + $1.batch.count } == events, "the number of gathered events does not match the rows")
         assert(rows.reduce(0) { $0 + $1.batch.bytes.count } == bytes, "the number of gathered bytes does not match the rows")
