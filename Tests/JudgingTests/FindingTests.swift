@@ -47,7 +47,8 @@ import Testing
             if chance(2) { consent.fields = [(path("a"), 3), (path("context.x"), 1)] }
             if chance(2) { consent.events = [(Glob("b*"), 0), (Glob("a*"), 2), (Glob("*z"), 3)] }
             if !chance(5) { plan.consent = consent }
-            plan.routes = (0..<4).map { _ in
+            // With many routes their filters are compiled together.
+            plan.routes = (0..<(chance(8) ? 24 : 4)).map { _ in
                 route {
                     if chance(2) { $0.events = pick([[Glob("a*")], [Glob("b_z"), Glob("c")]]) }
                     if chance(2) { $0.match = [MatchPlan(path: path("n"), anyOf: [.number("1"), .number("2")])] }

@@ -9,7 +9,15 @@ final class JudgeFixture {
     let ruleset: Ruleset
     var judge: Judge
     var scanner: Scanner
-    var tally: Tally
+    private var counted: Tally
+    /// The counts of all events so far.
+    var tally: Tally {
+        get {
+            judge.countLeftOut(into: &counted)
+            return counted
+        }
+        set { counted = newValue }
+    }
     let parcels: UnsafeMutablePointer<Parcel>
 
     init(
@@ -20,7 +28,7 @@ final class JudgeFixture {
             plan, subjectKey: Array(0..<16), locatesMessageIDs: locatesMessageIDs, memories: memories, records: records, levels: levels)
         judge = Judge(ruleset)
         scanner = Scanner(ruleset.paths)
-        tally = Tally(routes: ruleset.routeCount)
+        counted = Tally(routes: ruleset.routeCount)
         parcels = .allocate(capacity: ruleset.providerCount)
         for i in 0..<ruleset.providerCount { (parcels + i).initialize(to: Parcel()) }
     }
@@ -33,7 +41,7 @@ final class JudgeFixture {
     /// Judges the line into the parcels. Returns false if the line is not a valid event.
     @discardableResult func take(_ line: String, arrival: Int64 = 0, key: Int = 0) -> Bool {
         withEvent(line) { event in
-            judge.judge(event, arrival: arrival, key: key, into: parcels, tally: &tally)
+            judge.judge(event, arrival: arrival, key: key, into: parcels, tally: &counted)
         } != nil
     }
 

@@ -142,7 +142,10 @@ public struct Worker: ~Copyable {
     ) throws(E) {
         let hears = consentIntake != nil
         let looksAhead = judge.looksAhead
-        defer { judge.expectNothing() }
+        defer {
+            judge.expectNothing()
+            judge.countLeftOut(into: &tally)
+        }
         var coming = Line()
         var isScanned = false
         while position < block.count {

@@ -18,6 +18,7 @@ public struct Judge: ~Copyable {
     var copies: CopyWriter
     private var emitter: Emitter
     private var sheet: VerdictSheet
+    private var candidates: RouteCandidates
     /// The events that must be held, since the last call of `forgetHeld`.
     public internal(set) var held = HeldEvents()
     /// For each event of `held`, its row for the audit trail. It is empty if no verdicts are collected.
@@ -37,6 +38,7 @@ public struct Judge: ~Copyable {
         copies = CopyWriter(ruleset)
         emitter = Emitter(rules.emits, markSlot: rules.markSlot, messageIDSlot: rules.messageIDSlot, paths: ruleset.paths)
         sheet = VerdictSheet(ruleset.verdictKeeping, routes: rules.routes.count)
+        candidates = RouteCandidates(rules.index)
         if let statement = rules.statement, let consent = ruleset.consent {
             self.statement = ConsentStatementReader(statement.pointee, consent, subjects: rules.subjects)
         }
@@ -118,21 +120,10 @@ public struct Judge: ~Copyable {
         begin(arrival, source, raisedFrom: raisedFrom, isForLedger: !isEmitted && isForLedger(event))
         assert(holding.isEmpty, "routes that hold an earlier event")
         sheet.begin()
-        for route in 0..<rules.routes.count {
-            switch decide(event, route) {
-            case .admitted(let copy):
-                tally.count(.admitted, route: route)
-                if sheet.isOn { sheet.set(.admitted, route: route) }
-                copies.append(copy, event: event, arrival: arrival, parcels: parcels, gate: &gate, context: &context)
-            case .refused(let verdict):
-                tally.count(verdict, route: route)
-                if sheet.isOn { sheet.set(verdict, route: route) }
-                if case .held = verdict { holding.append(route) }
-            }
-            let keepErrors = sampling.takeErrors()
-            if keepErrors > 0 { tally.countKeepErrors(keepErrors, route: route) }
-            let transformErrors = copies.transform.takeErrors()
-            if transformErrors > 0 { tally.countTransformErrors(transformErrors, route: route) }
+        if candidates.isUsed, !sheet.isOn, filter.asksFiltersFirst, candidates.choose(event, &context) {
+            visitChosen(event, arrival: arrival, parcels: parcels, tally: &tally)
+        } else {
+            for route in 0..<rules.routes.count { visit(route, event, arrival: arrival, parcels: parcels, tally: &tally) }
         }
         if sheet.isOn, sheet.wants { keepVerdicts(of: event) }
         if !holding.isEmpty {
@@ -141,6 +132,45 @@ public struct Judge: ~Copyable {
             hold(event, arrival, level: raisedFrom)
         }
     }
+
+    /// Lets the chosen routes judge the event, in their order.
+    @inline(never) private mutating func visitChosen(
+        _ event: ScannedEvent, arrival: Int64, parcels: UnsafeMutablePointer<Parcel>, tally: inout Tally
+    ) {
+        let chosen = candidates.chosen
+        for word in chosen.indices {
+            var bits = chosen[word]
+            while bits != 0 {
+                let route = word &* UInt64.bitWidth &+ bits.trailingZeroBitCount
+                visit(route, event, arrival: arrival, parcels: parcels, tally: &tally)
+                bits &= bits &- 1
+            }
+        }
+    }
+
+    /// Lets one route judge the event.
+    @inline(__always) private mutating func visit(
+        _ route: Int, _ event: ScannedEvent, arrival: Int64, parcels: UnsafeMutablePointer<Parcel>, tally: inout Tally
+    ) {
+        switch decide(event, route) {
+        case .admitted(let copy):
+            tally.count(.admitted, route: route)
+            if sheet.isOn { sheet.set(.admitted, route: route) }
+            copies.append(copy, event: event, arrival: arrival, parcels: parcels, gate: &gate, context: &context)
+        case .refused(let verdict):
+            tally.count(verdict, route: route)
+            if sheet.isOn { sheet.set(verdict, route: route) }
+            if case .held = verdict { holding.append(route) }
+        }
+        let keepErrors = sampling.takeErrors()
+        if keepErrors > 0 { tally.countKeepErrors(keepErrors, route: route) }
+        let transformErrors = copies.transform.takeErrors()
+        if transformErrors > 0 { tally.countTransformErrors(transformErrors, route: route) }
+    }
+
+    /// Adds the verdicts of the routes that were left out since the last call, because their filters cannot take the events. Without this
+    /// call the verdicts of a route do not add up to the events.
+    public mutating func countLeftOut(into tally: inout Tally) { candidates.count(into: &tally) }
 
     /// Adds a row with the verdicts of the event, for the audit trail.
     @inline(never) private mutating func keepVerdicts(of event: ScannedEvent) { sheet.keep(identity(of: event)) }

@@ -7,8 +7,8 @@ internal import Matching
 
 struct RouteFilter {
     private let routes: UnsafeBufferPointer<RouteRules>
-    /// For each source and key, whether its events may take each route.
-    private let boundsOfKeys: UnsafeBufferPointer<UnsafeBufferPointer<UnsafePointer<Bool>>>
+    /// For each source and key, whether its events may take each route. It is nil for a key that does not limit its routes.
+    private let boundsOfKeys: UnsafeBufferPointer<UnsafeBufferPointer<UnsafePointer<Bool>?>>
     /// For each route, whether the key of the event allows it. It is nil if all routes are allowed.
     private var bounds: UnsafePointer<Bool>?
     /// True if a route took the event: its filter matched, whatever consent and the sample decided afterwards.
@@ -28,6 +28,9 @@ struct RouteFilter {
     }
 
     mutating func removeLimit() { bounds = nil }
+
+    /// True if for every route its own filter decides first. Then routes can be left out by the index of all filters.
+    @inline(__always) var asksFiltersFirst: Bool { bounds == nil && !isForLedger }
 
     /// Begins with another event, with the same limit.
     @inline(__always) mutating func begin(isForLedger: Bool = false) {

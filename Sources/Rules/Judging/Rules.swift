@@ -61,8 +61,10 @@ struct Rules: @unchecked Sendable {
     static let mostNamed = 8
     /// True if the name of an event shows quickly that no route takes it.
     var namesDecide: Bool
-    /// For each source and key, whether its events may take each route. All are true for a key that does not limit its routes.
-    var bounds: UnsafeBufferPointer<UnsafeBufferPointer<UnsafePointer<Bool>>>
+    /// The filters of all routes, compiled together. It is nil if it is faster to visit every route.
+    var index: UnsafePointer<RouteIndex>?
+    /// For each source and key, whether its events may take each route. It is nil for a key that does not limit its routes.
+    var bounds: UnsafeBufferPointer<UnsafeBufferPointer<UnsafePointer<Bool>?>>
     var nameSlot: Int
     var messageIDSlot: Int
     /// For each provider, the names of events that must not wait for a batch to fill.

@@ -4,6 +4,7 @@ internal import Admission
 internal import ConsentGate
 internal import Editing
 internal import Events
+internal import Expressions
 internal import Matching
 internal import Plans
 internal import Sampling
@@ -33,7 +34,9 @@ struct RulesCompiler {
     }
 
     /// Compiles the plan. `numbers` identify the routes in their events. `conditions` has the indices of the routes' expressions.
-    func compile(subjectKey: SipKey, numbers: [UInt16], conditions: Conditions, memories: RulesMemories) -> (Rules, ProgramCompiler) {
+    func compile(
+        subjectKey: SipKey, numbers: [UInt16], conditions: Conditions, expressions: ExpressionSet, memories: RulesMemories
+    ) -> (Rules, ProgramCompiler) {
         var edits = EditCompiler(paths: paths, keys: keys, store: store)
         var programs = ProgramCompiler(resources, store: store)
         var sampled: [SampledMember] = []
@@ -74,9 +77,10 @@ struct RulesCompiler {
         let emits = zip(plan.emits, conditions.emits).map { compileEmit($0, condition: $1.condition, values: $1.values, &edits) }
         let subjects = plan.consent?.subject.map(slot) ?? []
         precondition(subjects.count <= Subjects.most, "a parcel's entry counts subjects in one byte")
+        var index = RouteIndexCompiler(plan.routes, routes, expressions: expressions, slot: slot, store: store)
         let rules = Rules(
             routes: store.list(routes), namesDecide: routes.count <= Rules.mostNamed && routes.allSatisfy { !$0.events.isEmpty },
-            bounds: store.list(plan.sources.map(compileBounds)),
+            index: index.compile(), bounds: store.list(plan.sources.map(compileBounds)),
             nameSlot: paths.slot(of: wanted.name) ?? 0,
             messageIDSlot: paths.slot(of: wanted.messageID) ?? 0,
             immediate: store.list(plan.providers.map { Globs($0.delivery.immediate, in: store) }),
@@ -93,10 +97,11 @@ struct RulesCompiler {
         return Globs(globs, in: store).searches
     }
 
-    /// Returns the routes that events may take, for each key of the source.
-    private func compileBounds(_ source: SourcePlan) -> UnsafeBufferPointer<UnsafePointer<Bool>> {
+    /// Returns the routes that events may take, for each key of the source. It is nil for a key that does not limit them.
+    private func compileBounds(_ source: SourcePlan) -> UnsafeBufferPointer<UnsafePointer<Bool>?> {
         let keys = source.http?.keys ?? []
-        return store.list(keys.map { key in store.list(plan.routes.map { key.routes?.contains($0.name) ?? true }).baseAddress! })
+        return store.list(
+            keys.map { key in key.routes.map { routes in store.list(plan.routes.map { routes.contains($0.name) }).baseAddress! } })
     }
 
     private func compileEmit(_ plan: EmitPlan, condition: Int, values: [Int], _ edits: inout EditCompiler) -> EmitRule {

@@ -75,11 +75,13 @@ public final class Ruleset: Sendable {
         let compiler = RulesCompiler(
             plan, wanted: wanted, paths: paths, sessionPaths: sessionPaths, store: store, keepsDigests: keepsDigests, consent: consent)
         let conditions = Conditions(plan)
-        self.conditions = ExpressionSet(conditions.expressions, paths: paths)
+        let expressions = ExpressionSet(conditions.expressions, paths: paths)
+        self.conditions = expressions
         sources = plan.sources.map(\.name)
         self.memories = memories.recall(plan)
         let (rules, programs) = compiler.compile(
-            subjectKey: SipKey(subjectKey ?? Ruleset.chance()), numbers: numbers, conditions: conditions, memories: self.memories)
+            subjectKey: SipKey(subjectKey ?? Ruleset.chance()), numbers: numbers, conditions: conditions, expressions: expressions,
+            memories: self.memories)
         self.rules = rules
         writers = plan.sources.map { source in
             [source.consent == .write] + (source.http?.keys ?? []).map { ($0.consent ?? source.consent) == .write }

@@ -178,6 +178,12 @@ public struct Tally: Sendable {
         for i in transformErrors.indices { transformErrors[i] = 0 }
     }
 
+    /// Counts events with this verdict of the route.
+    mutating func count(_ verdict: Verdict, _ count: Int, route: Int) {
+        assert(count >= 0, "verdicts are taken back")
+        counts[route * Tally.width + Tally.column(of: verdict)] += count
+    }
+
     mutating func countTransformErrors(_ count: Int, route: Int) { transformErrors[route] += count }
     mutating func countKeepErrors(_ count: Int, route: Int) { keepErrors[route] += count }
     mutating func countEmitted() { emitted += 1 }

@@ -59,6 +59,7 @@ final class PlanGate {
             judge.judge(event, arrival: arrival, into: parcels, tally: &tally)
             at = scanner.lineEnd + 1
         }
+        judge.countLeftOut(into: &tally)
         return (0..<ruleset.providerCount).map { index in
             var full = Parcel()
             swap(&full, &parcels[index])

@@ -39,6 +39,12 @@ public final class ExpressionSet: @unchecked Sendable {
         self.held = held
     }
 
+    /// Returns the nodes of an expression, and the index of its root.
+    func quick(_ index: Int) -> (nodes: UnsafePointer<Quick>, root: Int) {
+        assert(linked.indices.contains(index), "the set has no such expression")
+        return (UnsafePointer(linked[index].nodes), linked[index].root)
+    }
+
     deinit {
         for one in linked {
             one.nodes.deallocate()
