@@ -57,6 +57,38 @@ struct ControlServerTests {
         #expect(throws: ControlFault.self) { try ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/status")) }
     }
 
+    @Test("says which user asks, whatever the client claims; at an address nobody knows")
+    func users() throws {
+        @Sendable func answer(_ request: Request, _ answer: (Response) -> Void) {
+            answer(Response(200, type: "text/plain", request.user.map { "\($0)" } ?? "nobody knows"))
+        }
+        let folder = Folder()
+        let server = try ControlServer(folder: folder.path) { answer($0, $1) }
+        server.start()
+        defer { server.close() }
+        var request = Request(method: "GET", path: "/status")
+        request.user = geteuid() + 1
+        let body = try ControlClient.ask(folder: folder.path, request).body
+        #expect(String(decoding: body, as: UTF8.self) == "\(geteuid())")
+
+        let open = try ControlServer(host: "127.0.0.1", port: 0) { answer($0, $1) }
+        open.start()
+        defer { open.close() }
+        let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(client) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = try #require(open.port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let result = withUnsafeBytes(of: address) { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) { connect(client, $0.baseAddress!, socklen_t(bytes.count)) }
+        }
+        #expect(result == 0)
+        let text = Array("GET / HTTP/1.1\r\n\r\n".utf8)
+        #expect(write(client, text, text.count) == text.count)
+        #expect(readAll(client).hasSuffix("nobody knows"))
+    }
+
     @Test("does not spin while it cannot accept a connection, and accepts it when it can")
     func exhausted() throws {
         let folder = Folder()

@@ -67,6 +67,9 @@ struct SubjectExportTests {
         run.end(by: SIGKILL)
         try check("again", ["consent.ndjson", "dead-letters.ndjson", "waiting-events.ndjson"])
         #expect(try accesses() == 4)
+        // Two accesses came over the control socket, and two came from commands that had the folder themselves.
+        let looked = try router.run(["audit", "list", "--state", router.path("state")]).lines.filter { $0.contains(#""kind":"access""#) }
+        #expect(looked.count >= 4 && looked.allSatisfy { $0.contains(#""uid":\#(getuid())"#) }, "\(looked)")
         // Nothing was written beside the folders.
         #expect(names("..").filter { $0.contains("ann") } == [])
 

@@ -110,6 +110,12 @@ public enum StreamSocket {
         return number >= 0 ? Descriptor(owning: number) : nil
     }
 
+    /// Returns the effective user of the process that connected to a socket file, as it was at that moment. It is nil for a connection
+    /// that came over the network.
+    public static func user(of connection: Int32) -> UInt32? {
+        UInt32(exactly: cplatform_peer_user(connection))
+    }
+
     /// Prepares a listening socket that another process opened, so that it does not block and no program inherits it. Returns false if the
     /// descriptor is not a listening stream socket.
     public static func adopt(_ descriptor: Int32) -> Bool {

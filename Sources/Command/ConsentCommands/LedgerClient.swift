@@ -129,7 +129,9 @@ struct LedgerClient {
                 throw StateFailure(error.description)
             }
         case .folder(_, _, let service, let plan, _):
-            let response = service.answer(request, by: plan)
+            var own = request
+            own.user = getuid()
+            let response = service.answer(own, by: plan)
             return (response.status, response.body)
         }
     }

@@ -78,7 +78,7 @@ public struct LedgerService: Sendable {
                 return try audited(try imports.take(request.body, request: asked, names: names))
             }
             let asked = try LedgerRequest(action, form: request.body)
-            try noteAccess(asked)
+            try noteAccess(asked, by: request.user)
             return try audited(try answer(asked, names: names, plan: plan))
         } catch {
             return .fault(error.status, error.message)
@@ -86,14 +86,15 @@ public struct LedgerService: Sendable {
     }
 
     /// Notes that a person looks at records. It is on disk before they are shown.
-    private func noteAccess(_ request: LedgerRequest) throws(ConsentRefusal) {
+    private func noteAccess(_ request: LedgerRequest, by user: UInt32?) throws(ConsentRefusal) {
         // The first part of an answer stands for all of them.
         let shows: [LedgerRequest.Action] = [.get, .subject, .export, .receipts, .report, .erasures]
         guard let audit, shows.contains(request.action), request.values["after"] == nil else { return }
         let subject = try request.ids.first.map { (id) throws(ConsentRefusal) in
             try ledger.use { (file) throws(StorageFault) in (file.short(of: LedgerID(id)), []) }
         }
-        audit.note(.access("consent \(request.action.rawValue)", subject: subject, at: audit.now, keys: audit.keys))
+        let what = "consent \(request.action.rawValue)"
+        audit.note(.access(what, subject: subject, at: audit.now, keys: audit.keys, user: user))
         do throws(StorageFault) {
             try audit.flush()
         } catch {

@@ -187,10 +187,13 @@ private final class Connection {
     }
 
     private let descriptor: Descriptor
+    /// The user who connected. It is nil for a connection over the network.
+    private let user: UInt32?
     private var phase = Phase.asking(RequestReader())
     private(set) var deadline: Instant?
 
     init(_ descriptor: consuming Descriptor, by deadline: Instant) {
+        user = StreamSocket.user(of: descriptor.number)
         self.descriptor = descriptor
         self.deadline = deadline
     }
@@ -222,7 +225,8 @@ private final class Connection {
             switch reader.read(bytes[..<count]) {
             case .more: phase = .asking(reader)
             case .refused(let response): answer(response, by: next)
-            case .done(let request):
+            case .done(var request):
+                request.user = user
                 phase = .waiting
                 deadline = nil
                 return request

@@ -8,6 +8,9 @@ public struct Request: Sendable, Equatable {
     /// The text after the `?`.
     public var query: String
     public var body: [UInt8]
+    /// The user whose process asks. The server takes it from the system, and never from what a client sent. It is nil if it is unknown.
+    public var user: UInt32?
+
     public init(method: String, path: String, query: String = "", body: [UInt8] = []) {
         self.method = method
         self.path = path

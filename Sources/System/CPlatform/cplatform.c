@@ -22,6 +22,13 @@ int cplatform_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 int cplatform_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); }
 
+int64_t cplatform_peer_user(int connection) {
+  struct ucred peer;
+  socklen_t size = sizeof peer;
+  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid == (uid_t)-1) return -1;
+  return peer.uid;
+}
+
 int cplatform_watch_folder(const char *path) {
   int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (watch < 0) return -1;

@@ -24,6 +24,10 @@ int cplatform_eventfd(void);
    is none. */
 int cplatform_accept(int listener);
 
+/* Returns the effective user of the process that made this connection to a Unix socket, as it was when it connected. Returns -1 if the
+   system cannot tell. */
+int64_t cplatform_peer_user(int connection);
+
 /* Watches a folder. Returns a descriptor that becomes readable when something in the folder changes. It is non-blocking and not inherited.
    Returns -1 and sets errno if the folder cannot be watched. */
 int cplatform_watch_folder(const char *path);
