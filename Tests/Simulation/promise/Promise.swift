@@ -127,6 +127,8 @@ final class Copy {
     var isDelivered = false
     /// How many dead letters were made of it. A router that is killed between the letter and the removal from the queue makes a second one.
     var letters = 0
+    /// True if the router was killed after a letter was made of it. Then it may wait in its queue beside the letter.
+    var mayWaitBesideLetter = false
     /// True if its loss is allowed, for example because it was only in memory when the router was killed.
     var isGone = false
     var inHands = 0

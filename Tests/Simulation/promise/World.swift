@@ -179,6 +179,7 @@ final class World {
         lives += 1
         for copy in copies {
             copy.inHands = 0
+            if copy.letters > 0 { copy.mayWaitBesideLetter = true }
             // Only events that a durable lane has acknowledged must be there after a restart.
             let isKept = copy.isAcknowledged && scenario.lanes[copy.lane].delivery.queue.full != .spill
             if !copy.isDelivered, copy.letters == 0, !scenario.lanes[copy.lane].isDurable || !isKept { copy.isGone = true }
