@@ -38,6 +38,7 @@ EXCEPTIONS = {
     "rights to write a ledger that does not exist": NEEDS,
     "events that are held without a ledger": NEEDS,
     "events that are held by their region, without a ledger": NEEDS,
+    "emit rules that would copy a member that consent removes, in any form": NAMES,
     "an unknown provider": NAMES,
     "an unknown provider without a near name": NAMES,
     "two routes with the same name": EQUAL,

@@ -138,7 +138,7 @@ struct RouteCandidates: ~Copyable {
 
     @inline(__always) private mutating func open(_ group: Int, _ event: ScannedEvent) {
         let index = index.unsafelyUnwrapped
-        opened[group] &+= 1
+        increment(opened, group)
         let rule = index.pointee.groups.baseAddress.unsafelyUnwrapped + group
         for route in rule.pointee.visited { set(route) }
         for member in rule.pointee.first..<rule.pointee.end { look(member, event) }
@@ -149,15 +149,18 @@ struct RouteCandidates: ~Copyable {
         let answer = group.pointee.values.look(event)
         switch (answer.kind, group.pointee.absence) {
         case (.found, _), (.absent, .excludes):
-            decided[member] &+= 1
+            increment(decided, member)
             for route in answer.owners {
-                hits[route] &+= 1
+                increment(hits, route)
                 set(route)
             }
-        case (.absent, .fails): failed[member] &+= 1
+        case (.absent, .fails): increment(failed, member)
         case (.absent, .undecided), (.undecided, _): for route in group.pointee.routes { set(route) }
         }
     }
+
+    /// The compiler fails on `counts[i] &+= 1` on a member of a noncopyable value if it adds the calls of the thread sanitizer.
+    @inline(__always) private func increment(_ counts: UnsafeMutablePointer<Int>, _ index: Int) { counts[index] &+= 1 }
 
     @inline(__always) private func set(_ route: Int) { bits[route &>> 6] |= 1 &<< UInt64(truncatingIfNeeded: route & 63) }
 
