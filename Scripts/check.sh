@@ -8,6 +8,13 @@ echo "switchyard: format"
 find . \( -name '.build*' -o -name .git \) -prune -o -type f -name '*.swift' -print0 \
     | xargs -0 swift format lint --strict
 
+echo "switchyard: functions under a lock"
+# Sources/Base/Platform/Lock.swift says why.
+if grep -rnE 'Monitor<[^>]*->|Monitor\([^)]*->' Sources Plugins; then
+    echo "switchyard: put the functions of the lines above into structures" >&2
+    exit 1
+fi
+
 echo "switchyard: imports"
 # Foundation costs 62 MB on disk and 8 MB of memory, and concurrency needs its own runtime, so the executable uses neither.
 if grep -rnE '^[^/]*\bimport (Foundation|FoundationEssentials|Synchronization)\b' Sources; then

@@ -278,6 +278,23 @@ struct InboxTests {
         #expect(takeHere(inbox) == nil)
     }
 
+    @Test("calls the judge of offers at the same depth of the stack each time")
+    func depth() {
+        let inbox = Inbox()
+        let log = Log()
+        let depths = Monitor<Set<UInt>>([])
+        inbox.judgeOffers(by: { [weak inbox] in
+            _ = inbox.map { takeHere($0) }
+            depths.withLock { _ = $0.insert(stackAddress()) }
+        })
+        for number in 0..<100 {
+            #expect(submit(inbox, "1", offers: true, log, as: "\(number)"))
+            inbox.judgeOffers()
+        }
+        #expect(log.entries.count == 100)
+        #expect(depths.withLock { $0.count } == 1)
+    }
+
     @Test("leaves offers to the workers that come behind others, that are large, or that come while lanes are full")
     func leavesOffers() {
         let time = ManualClock()

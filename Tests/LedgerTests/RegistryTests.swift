@@ -1,6 +1,7 @@
 import Admission
 import ConsentGate
 import Platform
+import TestSupport
 import Testing
 
 @testable import Ledger
@@ -22,6 +23,20 @@ struct RegistryTests {
             }
         }
         return told
+    }
+
+    @Test("reports each change at the same depth of the stack")
+    func depth() throws {
+        let registry = try Registry(ledger(folder))
+        let depths = Monitor<Set<UInt>>([])
+        let changes = Monitor(0)
+        registry.onChange { _ in
+            changes.withLock { $0 += 1 }
+            depths.withLock { _ = $0.insert(stackAddress()) }
+        }
+        for _ in 0..<100 { registry.publish([LedgerChange(short: ShortHash(high: 0, low: 0), effective: [])]) }
+        #expect(changes.withLock { $0 } == 100)
+        #expect(depths.withLock { $0.count } == 1)
     }
 
     @Test("records do not count while the clock is behind the last write, and each change is reported once")

@@ -2,7 +2,9 @@
 
 internal import Glibc
 
-/// A value that only one thread can access at a time. Threads can wait for changes of the value.
+/// A value that only one thread can access at a time. Threads can wait for changes of the value. A function belongs into a structure: if the
+/// value itself is a function, an optional one or a tuple with one, each access converts it and stores it back with one more conversion
+/// around it, so that each call takes more time and stack than the one before.
 public final class Monitor<Value: ~Copyable>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = Condition()

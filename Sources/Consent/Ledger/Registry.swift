@@ -24,9 +24,13 @@ public final class Registry: Sendable {
         var tell: (@Sendable (News) -> Void)?
     }
 
+    private struct Listener {
+        var hear: (@Sendable ([LedgerChange]) -> Void)?
+    }
+
     public let records: ConsentRecords
     private let file: Monitor<LedgerFile>
-    private let listener = Monitor<(@Sendable ([LedgerChange]) -> Void)?>(nil)
+    private let listener = Monitor(Listener())
     private let untieCount = Monitor(0)
     private let watching: Monitor<Watch>
 
@@ -152,9 +156,9 @@ public final class Registry: Sendable {
 
     /// From now on, calls `hear` with each list of changes after they are in the table. Calls it with an empty list when the clock is no
     /// longer behind. `hear` must not call the registry.
-    public func onChange(_ hear: @escaping @Sendable ([LedgerChange]) -> Void) { listener.withLock { $0 = hear } }
+    public func onChange(_ hear: @escaping @Sendable ([LedgerChange]) -> Void) { listener.withLock { $0.hear = hear } }
 
-    private func tell(_ changes: [LedgerChange]) { listener.withLock { $0 }?(changes) }
+    private func tell(_ changes: [LedgerChange]) { listener.withLock { $0.hear }?(changes) }
 
     /// Sets the names of the levels, from lowest to highest, after a reload has changed them.
     public func adopt(levels: [String]) { file.withLock { $0.levels = levels } }

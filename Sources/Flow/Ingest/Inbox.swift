@@ -92,11 +92,14 @@ public final class Inbox: EventSink, Sendable {
     private let clock: Clock
     private let onPause: @Sendable (Bool) -> Void
     private let state = Monitor(State())
-    /// Judges offers on the thread that brought them. It is nil until the run begins.
-    private let judge = Monitor<(@Sendable () -> Void)?>(nil)
+    private let judge = Monitor(Judge())
     private let latency = Monitor(Histogram.times)
     /// The state of the thread that gives back submissions that have waited too long.
     private let watch = Monitor(Watch())
+    private struct Judge {
+        /// Judges offers on the thread that brought them. It is nil until the run begins.
+        var function: (@Sendable () -> Void)?
+    }
     private struct Watch {
         /// The time at which it looks again. It is nil if nothing has a deadline.
         var next: Instant?
@@ -273,11 +276,11 @@ public final class Inbox: EventSink, Sendable {
     // MARK: - Offers
 
     /// Lets this function judge offers from now on, by `takeHere`. It leaves to the workers what it does not take.
-    public func judgeOffers(by function: @escaping @Sendable () -> Void) { judge.withLock { $0 = function } }
+    public func judgeOffers(by function: @escaping @Sendable () -> Void) { judge.withLock { $0.function = function } }
 
     public func judgeOffers() {
         guard state.withLock({ $0.hasOffers }) else { return }
-        judge.withLock { $0 }?()
+        judge.withLock { $0.function }?()
         let isLeft = state.withLock { state in
             state.hasOffers = false
             return !state.isEmpty

@@ -126,8 +126,11 @@ public enum ExitGuard {
         let provider: String
         let path: String
         private let number: UInt64
-        /// Receives the code of a call of exit() that ends an attempt. It is nil if no attempt is under way.
-        private let attempt = Monitor<(@Sendable (Int32) -> Void)?>(nil)
+        private struct Attempt {
+            /// Receives the code of a call of exit() that ends the attempt. It is nil if no attempt is under way.
+            var end: (@Sendable (Int32) -> Void)?
+        }
+        private let attempt = Monitor(Attempt())
 
         private init(_ provider: String, _ path: String, number: UInt64) {
             self.provider = provider
@@ -159,17 +162,17 @@ public enum ExitGuard {
                 outcome.withLock { $0 = result }
                 outcome.wake()
             }
-            attempt.withLock { $0 = { settle(.failure(Exited(code: $0))) } }
+            attempt.withLock { $0.end = { settle(.failure(Exited(code: $0))) } }
             Thread.start("create") { settle(.success(self.during(.create, body))) }.detach()
-            defer { attempt.withLock { $0 = nil } }
+            defer { attempt.withLock { $0.end = nil } }
             return outcome.waitUntilReady { $0.map { .ready($0) } ?? .notBefore(nil) }
         }
 
         /// Ends the attempt under way with this code. It returns false if no attempt is under way.
         fileprivate func refuses(_ code: Int32) -> Bool {
-            let attempt = attempt.withLock { $0 }
-            attempt?(code)
-            return attempt != nil
+            let end = attempt.withLock { $0.end }
+            end?(code)
+            return end != nil
         }
     }
 
