@@ -2,6 +2,7 @@
 // answers as the vendor's own server does. It is pure: it reads no clock, no socket and no configuration.
 
 public import Dialects
+internal import Glibc
 internal import Platform
 
 /// A path at which a service accepts events.
@@ -58,48 +59,63 @@ public struct Request: Sendable {
 
     /// Returns the first header with this name, which must be in lower case.
     public func header(_ wanted: String) -> String? {
-        var found: String?
-        eachHeader { name, value in
-            guard name.elementsEqual(wanted.utf8) else { return true }
-            found = String(decoding: value, as: UTF8.self)
-            return false
-        }
-        return found
+        place(of: wanted).map { String(decoding: headers[$0], as: UTF8.self) }
     }
 
     /// Returns the number of headers with this name, and all their values joined as one list.
     func list(_ wanted: String) -> (count: Int, value: String) {
         var values: [String] = []
-        eachHeader { name, value in
-            if name.elementsEqual(wanted.utf8) { values.append(String(decoding: value, as: UTF8.self)) }
-            return true
+        var from = 0
+        while let place = place(of: wanted, from: from) {
+            values.append(String(decoding: headers[place], as: UTF8.self))
+            from = place.upperBound + 1
         }
         return (values.count, values.joined(separator: ","))
     }
 
-    /// True if the head says that Global Privacy Control is on. A value with more than one part counts if any part is 1.
-    var isPrivate: Bool {
-        list("sec-gpc").value.split(separator: ",").contains { $0.filter { $0 != " " && $0 != "\t" } == "1" }
+    /// Returns the place of the value of the first header with this name in `headers`. The search begins at the name at `from`.
+    private func place(of wanted: String, from: Int = 0) -> Range<Int>? {
+        var wanted = wanted
+        return wanted.withUTF8 { wanted in
+            headers.withUnsafeBufferPointer { headers in
+                guard let start = headers.baseAddress, let name = wanted.baseAddress else { return nil }
+                func end(_ at: Int) -> Int? {
+                    memchr(start + at, 0, headers.count - at).map { UnsafeRawPointer($0) - UnsafeRawPointer(start) }
+                }
+                var at = from
+                while at < headers.count {
+                    guard let nameEnd = end(at), let valueEnd = end(nameEnd + 1) else { break }
+                    if nameEnd - at == wanted.count, memcmp(start + at, name, wanted.count) == 0 { return nameEnd + 1..<valueEnd }
+                    at = valueEnd + 1
+                }
+                return nil
+            }
+        }
     }
 
-    func eachHeader(_ visit: (ArraySlice<UInt8>, ArraySlice<UInt8>) -> Bool) {
-        var at = 0
-        while at < headers.count {
-            guard let nameEnd = headers[at...].firstIndex(of: 0), let end = headers[(nameEnd + 1)...].firstIndex(of: 0) else { return }
-            if !visit(headers[at..<nameEnd], headers[(nameEnd + 1)..<end]) { return }
-            at = end + 1
-        }
+    /// True if the head says that Global Privacy Control is on. A value with more than one part counts if any part is 1.
+    var isPrivate: Bool {
+        place(of: "sec-gpc") != nil
+            && list("sec-gpc").value.split(separator: ",").contains { $0.filter { $0 != " " && $0 != "\t" } == "1" }
     }
 
     /// The media type of the content in lower case, without parameters, such as `application/json`.
     public var mediaType: String {
-        guard let value = header("content-type") else { return "" }
-        return String(value.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }).lowercased()
+        guard let place = place(of: "content-type") else { return "" }
+        return String(unsafeUninitializedCapacity: place.count) { type in
+            var count = 0
+            for byte in headers[place] where byte != UInt8(ascii: " ") && byte != UInt8(ascii: "\t") {
+                if byte == UInt8(ascii: ";") { break }
+                type[count] = (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
+                count += 1
+            }
+            return count
+        }
     }
 
     /// Returns true if the query contains this pair, such as `results=each`.
     public func asks(_ name: String, _ value: String) -> Bool {
-        query.split(separator: "&").contains { $0 == "\(name)=\(value)" }
+        !query.isEmpty && query.split(separator: "&").contains { $0 == "\(name)=\(value)" }
     }
 }
 
