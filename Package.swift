@@ -182,7 +182,8 @@ let package = Package(
         module(
             "InspectCommands", in: "Command",
             [
-                "Startup", "Terminal", "Router", "Explaining", "Erasing", "Listener", "Control", "Generations", "Workers", "Delivery",
+                "Startup", "Terminal", "Router", "RouteTesting", "Explaining", "Statements", "Erasing", "Listener", "Control",
+                "Generations", "Workers", "Delivery",
                 "Queueing",
                 "Holding",
                 "Spool", "HeldEventStore", "StateFiles", "PluginHost", "Ledger", "Judging", "Admission", "ConsentGate", "Editing",
@@ -239,6 +240,8 @@ let package = Package(
                 "Workers", "Judging", "Editing", "Sampling", "Ledger", "Admission", "ConsentGate", "Plans", "Document", "Expressions",
                 "Events", "Platform",
             ]),
+        // Tests of routes: their files, and what is compared.
+        module("RouteTesting", in: "Inspect", ["Explaining", "Plans", "FormReading", "Document", "Events"]),
         // The report of what is collected, and with whose consent.
         module(
             "Reporting", in: "Inspect", ["Ledger", "Plans", "Editing", "Document", "Expressions", "Events", "Platform"]),
@@ -444,6 +447,7 @@ let package = Package(
             "ReportingTests",
             ["Reporting", "Configuration", "Editing", "Document", "Ledger", "Plans", "TestSupport", "Events", "Platform"],
             exclude: ["Goldens"]),
+        tests("RouteTestingTests", ["RouteTesting"]),
         tests("InspectCommandsTests", ["InspectCommands", "Judging", "Configuration", "Plans", "Document"]),
         // The tests compile the modules, with only the header.
         tests(

@@ -44,5 +44,5 @@ diff docs/reference.md "$folder/reference.md" >&2 || {
 }
 
 # Every configuration that the project shows or uses.
-mapfile -t files < <(find routes.json Examples Benchmarks/routes -name '*.json' -not -path 'Examples/module/*' | sort)
+mapfile -t files < <(find routes.json Examples Benchmarks/routes -name '*.json' -not -path 'Examples/module/*' -not -name '*.test.json' | sort)
 "$environment/bin/python" Tests/Schema/validate.py "$folder/corpus.json" "$folder/schema.json" "${files[@]}"

@@ -35,6 +35,14 @@ struct ExampleTests {
         #expect(!result.text.contains("0123456789abcdef"))
     }
 
+    @Test("pass the tests in their folder, which take every route", arguments: teams)
+    func tests(team: String) throws {
+        let router = try TestRouter()
+        for file in ["routes.json", "routes.test.json"] { try router.write(try read(team, file), to: file) }
+        let result = try router.run(["test", "--coverage"])
+        #expect(result.code == 0 && !result.text.contains("refuses without consent"), "\(result.text)\(result.errors)")
+    }
+
     @Test("give each provider what the folder says, event by event", arguments: teams)
     func outcome(team: String) throws {
         let text = try read(team, "routes.json")

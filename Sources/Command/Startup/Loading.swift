@@ -20,7 +20,18 @@ public enum Loading {
         return plan
     }
 
-    public static func plan(_ file: String, _ catalog: ModuleFolders) throws -> Plan {
+    /// Values that stand for variables of the environment and for files in placeholders.
+    public struct Substitutes: Sendable {
+        public var environment: [String: String]
+        public var files: [String: String]
+
+        public init(environment: [String: String] = [:], files: [String: String] = [:]) {
+            self.environment = environment
+            self.files = files
+        }
+    }
+
+    public static func plan(_ file: String, _ catalog: ModuleFolders, _ substitutes: Substitutes = Substitutes()) throws -> Plan {
         let text: [UInt8]
         switch input(file, most: RoutesFile.largest + 1) {
         case .success(let bytes): text = bytes
@@ -29,8 +40,11 @@ public enum Loading {
             throw ConfigurationFailure(lines: ["\(printable(file)): \(fault)\(way)"])
         }
         let reader = RoutesFile(
-            environment: { name in getenv(name).map { String(cString: $0) } },
-            contents: { path in contents(of: path, most: 1 << 20).mapError { PlaceholderFault($0.description) } },
+            environment: { name in substitutes.environment[name] ?? getenv(name).map { String(cString: $0) } },
+            contents: { path in
+                if let text = substitutes.files[path] { return .success(Array(text.utf8)) }
+                return contents(of: path, most: 1 << 20).mapError { PlaceholderFault($0.description) }
+            },
             catalog: catalog)
         do throws(ConfigurationFaults) {
             var plan = try reader.read(text, file: file)

@@ -11,7 +11,10 @@ public enum ExitCode {
 
     public static let table: [(Int32, String)] = [
         (delivered, "every event was delivered, or waits on disk for the next run; the last message says how many"),
-        (noValue, "an expression gave no value (eval); a module cannot say it (--mapping, --to); a swap would lose something (--swap)"),
+        (
+            noValue,
+            "an expression gave no value (eval); a test of routes failed (test); a module cannot say it (--mapping, --to); a swap would lose something (--swap)"
+        ),
         (usage, "the command was used wrongly"),
         (invalidInput, "some input was invalid (run: only with --strict)"),
         (undelivered, "something could not be delivered or read, or is lost or damaged; or another router has the state folder"),

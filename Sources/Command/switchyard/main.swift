@@ -11,7 +11,7 @@ internal import Startup
 internal import Terminal
 
 let commands = [
-    runCommand, checkCommand, explainCommand, evalCommand, providersCommand, schemaCommand, statusCommand, reloadCommand,
+    runCommand, checkCommand, testCommand, explainCommand, evalCommand, providersCommand, schemaCommand, statusCommand, reloadCommand,
     deadLettersCommand, replayCommand, spoolCommand, sendCommand, consentCommand, auditCommand,
 ]
 

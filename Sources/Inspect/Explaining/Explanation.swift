@@ -11,7 +11,7 @@ internal import Workers
 
 public struct Explanation: Sendable {
     /// The verdict of one route on the event. The raw values are the words that `--json` uses.
-    public enum Outcome: String, Sendable {
+    public enum Outcome: String, Sendable, CaseIterable {
         case admitted, filtered, denied, held
         case sampledOut = "sampled_out"
         case withheld
@@ -76,8 +76,10 @@ public struct Explanation: Sendable {
 
     /// Explains the event in `text`, which holds one line that is not blank. `source` is the name of the input in a fault. `now` is the
     /// arrival time that is assumed, in nanoseconds since 1970. `ledger` holds the records of the event's subjects. It is nil if no ledger
-    /// is kept.
-    public init(of text: [UInt8], from source: String, by plan: Plan, now: Int64 = 0, ledger: LedgerView? = nil) throws(WrongCount) {
+    /// is kept. `index` is the source of the event, as an index into the sources of the plan.
+    public init(
+        of text: [UInt8], from source: String, by plan: Plan, now: Int64 = 0, ledger: LedgerView? = nil, source index: Int = 0
+    ) throws(WrongCount) {
         let noChance = [UInt8](repeating: 0, count: 16)
         let levels = RunNames()
         let ruleset = Ruleset(
@@ -85,6 +87,7 @@ public struct Explanation: Sendable {
         var worker = Worker(ruleset, lineLimit: plan.limits.line, depth: plan.limits.depth, blockSize: text.count)
         text.withUnsafeBytes { worker.block.text.append(contentsOf: $0) }
         worker.block.arrival = now
+        worker.block.source = index
         // Do this before the worker works, since its judge remembers what it has judged.
         let found = worker.findings(ruleset.paths, ledger)
         worker.work()

@@ -121,7 +121,7 @@ extension Explanation {
 
 extension Explanation {
     /// Masks the reasons, since they also name paths and levels. The event is already masked value by value.
-    fileprivate mutating func hide(_ hidden: HiddenTexts) {
+    mutating func hide(_ hidden: HiddenTexts) {
         for route in routes.indices {
             for decision in routes[route].decisions.indices {
                 routes[route].decisions[decision].why = hidden.masked(routes[route].decisions[decision].why)

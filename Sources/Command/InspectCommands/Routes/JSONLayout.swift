@@ -6,6 +6,7 @@ internal import Platform
 struct JSONLayout {
     private let bytes: [UInt8]
     private let width: Int
+    private let isVerbatim: Bool
     /// For each opening bracket, the offset after its closing bracket and its width on one line.
     private var spans: [Int: (end: Int, width: Int)] = [:]
     private var lines: [String] = []
@@ -14,15 +15,17 @@ struct JSONLayout {
     /// The level with the largest indentation. Deeper levels have the same indentation.
     private static let deepest = 24
 
-    static func lines(_ json: String, width: Int) -> [String] {
-        var layout = JSONLayout(Array(json.utf8), width)
+    /// Returns the lines. `column` is where the first of them begins. If it `isVerbatim`, strings keep every byte, for a file.
+    static func lines(_ json: String, width: Int, isFirstAt column: Int = 0, isVerbatim: Bool = false) -> [String] {
+        var layout = JSONLayout(Array(json.utf8), width, isVerbatim)
         layout.measure()
-        layout.write()
+        layout.write(column)
         return layout.lines
     }
 
-    private init(_ bytes: [UInt8], _ width: Int) {
+    private init(_ bytes: [UInt8], _ width: Int, _ isVerbatim: Bool) {
         self.bytes = bytes
+        self.isVerbatim = isVerbatim
         self.width = width
     }
 
@@ -67,9 +70,9 @@ struct JSONLayout {
         assert(open.isEmpty && spans.values.allSatisfy { $0.end <= bytes.count }, "the text is not valid JSON")
     }
 
-    private mutating func write() {
+    private mutating func write(_ column: Int) {
         var depth = 0
-        var columns = 0
+        var columns = column
         /// Everything before this offset stays on one line.
         var flatUntil = 0
         var at = 0
@@ -82,7 +85,7 @@ struct JSONLayout {
                 assert(depth >= 0, "a bracket is closed that was not opened")
                 breakLine(depth, &columns)
             }
-            line += byte == UInt8(ascii: "\"") ? Array(printable(bytes[token]).utf8) : Array(bytes[token])
+            line += byte == UInt8(ascii: "\"") && !isVerbatim ? Array(printable(bytes[token]).utf8) : Array(bytes[token])
             columns += width(token)
             switch byte {
             case UInt8(ascii: ","), UInt8(ascii: ":"):
