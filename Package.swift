@@ -182,7 +182,7 @@ let package = Package(
         module(
             "InspectCommands", in: "Command",
             [
-                "Startup", "Terminal", "Router", "RouteTesting", "Explaining", "Statements", "Erasing", "Listener", "Control",
+                "Startup", "Terminal", "Router", "RouteTesting", "Linting", "Explaining", "Statements", "Erasing", "Listener", "Control",
                 "Generations", "Workers", "Delivery",
                 "Queueing",
                 "Holding",
@@ -242,6 +242,8 @@ let package = Package(
             ]),
         // Tests of routes: their files, and what is compared.
         module("RouteTesting", in: "Inspect", ["Explaining", "Plans", "FormReading", "Document", "Events"]),
+        // What is valid in a configuration and most likely not meant so.
+        module("Linting", in: "Inspect", ["Configuration", "Plans", "Editing", "Document", "Expressions", "Events"]),
         // The report of what is collected, and with whose consent.
         module(
             "Reporting", in: "Inspect", ["Ledger", "Plans", "Editing", "Document", "Expressions", "Events", "Platform"]),
@@ -448,6 +450,7 @@ let package = Package(
             ["Reporting", "Configuration", "Editing", "Document", "Ledger", "Plans", "TestSupport", "Events", "Platform"],
             exclude: ["Goldens"]),
         tests("RouteTestingTests", ["RouteTesting"]),
+        tests("LintingTests", ["Linting", "Configuration", "Plans", "Document"]),
         tests("InspectCommandsTests", ["InspectCommands", "Judging", "Configuration", "Plans", "Document"]),
         // The tests compile the modules, with only the header.
         tests(

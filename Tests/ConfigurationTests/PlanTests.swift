@@ -290,7 +290,7 @@ struct PlanTests {
                 "$schema", "version", "keys", "limits", "message_id", "state", "audit", "shutdown", "admin", "sources", "consent",
                 "providers",
                 "emit",
-                "routes",
+                "routes", "lint",
             ])
         #expect(root["required"]?.items?.compactMap(\.text?.value) == ["providers", "routes"])
         let rate = root["properties"]?["routes"]?["items"]?["properties"]?["sample"]?["properties"]?["rate"]

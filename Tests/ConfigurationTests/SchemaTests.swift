@@ -24,7 +24,7 @@ struct SchemaTests {
         #expect(root["$schema"]?.text?.value == "https://json-schema.org/draft/2020-12/schema")
         let definitions = try #require(root["$defs"])
         let console = definitions["provider-console"]?["properties"]
-        #expect(console?.entries?.map(\.key.name) == ["plugin", "delivery", "isolate", "filter", "transform", "format", "stream"])
+        #expect(console?.entries?.map(\.key.name) == ["plugin", "delivery", "isolate", "filter", "transform", "lint", "format", "stream"])
         let named = definitions["provider"]?["properties"]?["plugin"]?["anyOf"]?.items?.first?["enum"]?.items
         #expect(named?.compactMap(\.text?.value) == ["noop", "file", "console", "probe"])
     }

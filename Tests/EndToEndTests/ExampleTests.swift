@@ -16,7 +16,7 @@ struct ExampleTests {
     }
 
     /// A value for each variable that the text names. Keys are long enough, and a DSN is a URL.
-    private func environment(of text: String) -> [String: String] {
+    static func environment(of text: String) -> [String: String] {
         let names = text.components(separatedBy: "${env:").dropFirst().map { $0.components(separatedBy: "}")[0] }
         return Dictionary(names.map { ($0, $0 == "SENTRY_DSN" ? "https://key@sentry.example/1" : "0123456789abcdef-\($0)") }) { first, _ in
             first
@@ -30,7 +30,7 @@ struct ExampleTests {
     func check(team: String) throws {
         let text = try read(team, "routes.json")
         let router = try TestRouter(routes: text)
-        let result = try router.run(["check"], environment: environment(of: text))
+        let result = try router.run(["check"], environment: Self.environment(of: text))
         #expect(result.code == 0, "\(result.errors)")
         #expect(!result.text.contains("0123456789abcdef"))
     }
@@ -49,7 +49,7 @@ struct ExampleTests {
         let root = try Outline.read(Source(Array(text.utf8)), resolving: nil).root
         let providers = try #require(root["providers"]?.entries)
         let router = try TestRouter(routes: withFiles(text, root, providers))
-        let result = try router.run(environment: environment(of: text), input: try read(team, "events.ndjson"))
+        let result = try router.run(environment: Self.environment(of: text), input: try read(team, "events.ndjson"))
         // An event that is held for consent is not delivered yet.
         #expect(result.code == 0 || result.errors.contains("held for consent"), "\(result.errors)")
         for name in providers.map(\.key.name) {

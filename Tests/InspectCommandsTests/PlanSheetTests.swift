@@ -8,12 +8,12 @@ import Testing
 
 @Suite("The plan that check prints")
 struct PlanSheetTests {
-    /// Keys of which nothing is shown: `$schema` is for editors, the version can only be 1, values that select a part of the schema, and
+    /// Keys of which nothing is shown: `$schema` is for editors, `lint` for the linter, the version can only be 1, values that select a part of the schema, and
     /// values that are secret.
-    private static let fixed: Set = [
+    private static let fixed = Set([
         "$schema", "version", "sources.*.plugin", "providers.*.plugin", "providers.*.token", "sources.*.keys.*.secret",
         "consent.unknown.for",
-    ]
+    ]).union(["", "consent.", "sources.*.", "providers.*.", "routes[]."].flatMap { ["\($0)lint", "\($0)lint.allow"] })
 
     private func sheet(_ text: String) -> (text: String, json: String)? {
         EveryKey.plan(text).map { plan in

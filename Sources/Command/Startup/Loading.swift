@@ -1,7 +1,7 @@
 // Loads what the command line names: the plan, other input files, and the path of the state folder.
 
 internal import Audit
-internal import Configuration
+public import Configuration
 internal import Document
 internal import Glibc
 internal import MerkleLog
@@ -32,6 +32,13 @@ public enum Loading {
     }
 
     public static func plan(_ file: String, _ catalog: ModuleFolders, _ substitutes: Substitutes = Substitutes()) throws -> Plan {
+        try document(file, catalog, substitutes).plan
+    }
+
+    /// Returns the plan with the tree that it was read from.
+    public static func document(
+        _ file: String, _ catalog: ModuleFolders, _ substitutes: Substitutes = Substitutes()
+    ) throws -> RoutesFile.Document {
         let text: [UInt8]
         switch input(file, most: RoutesFile.largest + 1) {
         case .success(let bytes): text = bytes
@@ -47,9 +54,9 @@ public enum Loading {
             },
             catalog: catalog)
         do throws(ConfigurationFaults) {
-            var plan = try reader.read(text, file: file)
-            plan.keepText(text)
-            return plan
+            var document = try reader.document(text, file: file)
+            document.plan.keepText(text)
+            return document
         } catch {
             throw ConfigurationFailure(lines: error.faults.map(\.description))
         }

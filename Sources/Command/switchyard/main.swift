@@ -11,7 +11,8 @@ internal import Startup
 internal import Terminal
 
 let commands = [
-    runCommand, checkCommand, testCommand, explainCommand, evalCommand, providersCommand, schemaCommand, statusCommand, reloadCommand,
+    runCommand, checkCommand, lintCommand, testCommand, explainCommand, evalCommand, providersCommand, schemaCommand, statusCommand,
+    reloadCommand,
     deadLettersCommand, replayCommand, spoolCommand, sendCommand, consentCommand, auditCommand,
 ]
 

@@ -31,14 +31,25 @@ public struct RoutesFile {
         self.catalog = catalog
     }
 
+    /// A file that was read: the plan, and the tree that it was read from, for what looks at the file itself.
+    public struct Document {
+        public var plan: Plan
+        public var root: Node
+        public var source: Source
+    }
+
     /// Reads the text of a file. `file` is the name of the file in the faults.
-    public func read(_ text: [UInt8], file: String) throws(ConfigurationFaults) -> Plan {
+    public func read(_ text: [UInt8], file: String) throws(ConfigurationFaults) -> Plan { try document(text, file: file).plan }
+
+    public func document(_ text: [UInt8], file: String) throws(ConfigurationFaults) -> Document {
         let source = Source(text)
         let placeholders = Placeholders(environment: environment, contents: contents)
         let reading: Reading
         var plan: Plan?
+        let tree: Node
         do throws(LocatedFault) {
             let (root, faults) = try Outline.read(source, resolving: placeholders)
+            tree = root
             reading = PlanReading(source, file: file, catalog: catalog, faults: faults)
             plan = RootForm.root.read(root, reading)
             plan?.hide(root.hiddenTexts)
@@ -47,7 +58,7 @@ public struct RoutesFile {
         }
         let faults = reading.faults
         guard let plan, faults.isEmpty else { throw ConfigurationFaults(faults: faults.map { fault($0, source: source, file: file) }) }
-        return plan
+        return Document(plan: plan, root: tree, source: source)
     }
 
     private func fault(_ fault: LocatedFault, source: Source, file: String) -> ConfigurationFault {

@@ -73,6 +73,14 @@ extension RoutesFile {
                     ("Changes to each event when it is handed over, in this order; none when left out.", #"[{"drop":["context.ip"]}]"#),
                 ]
             ).map { ($0.name, described($0.json, $1.0, $1.1)) }
+            + [
+                (
+                    "lint",
+                    described(
+                        LintForms.section.schema, "Findings of switchyard lint that are meant to be so in this object; none when left out.",
+                        #"{"allow":["SY0201"]}"#)
+                )
+            ]
     }
 
     /// Returns the schema with a description and an example.

@@ -135,7 +135,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:41: providers.out: unknown key 'sandbox', expected plugin, delivery, isolate, filter, transform, format or stream"
+                "1:41: providers.out: unknown key 'sandbox', expected plugin, delivery, isolate, filter, transform, lint, format or stream"
             ]),
         Broken(
             "a misspelt choice",

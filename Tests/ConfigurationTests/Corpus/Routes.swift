@@ -102,7 +102,7 @@ extension Broken {
             "routes":[{"emit":"true","to":["out"]}]}
             """#,
             [
-                "2:12: routes[0]: unknown key 'emit', expected name, events, match, not, where, else, consent, sample, session, retention, transform or to"
+                "2:12: routes[0]: unknown key 'emit', expected name, events, match, not, where, else, consent, sample, session, retention, transform, to or lint"
             ]),
         Broken(
             "events of the wrong type",

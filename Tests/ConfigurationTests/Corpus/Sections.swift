@@ -39,7 +39,20 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:2: unknown key 'spool', expected $schema, version, keys, limits, message_id, state, audit, shutdown, admin, sources, consent, providers, emit or routes"
+                "1:2: unknown key 'spool', expected $schema, version, keys, limits, message_id, state, audit, shutdown, admin, sources, consent, providers, emit, routes or lint"
+            ]),
+        Broken(
+            "allowances that are no numbers of findings",
+            #"""
+            {"lint":{"allow":["SY01","SY0101","SY0101"]},
+            "providers":{"out":{"plugin":"console","lint":{}}},
+            "routes":[{"to":["out"],"lint":{"allow":"SY0101"}}]}
+            """#,
+            [
+                "1:19: lint.allow[0] must be the number of a finding, such as \"SY0103\", is \"SY01\"",
+                "1:35: lint.allow[2]: 'SY0101' is there twice, expected once",
+                "2:47: providers.out.lint: lacks 'allow': the numbers of the findings that are meant to be so here, such as \"SY0103\"",
+                "3:41: routes[0].lint.allow must be a list of numbers, is \"SY0101\"",
             ]),
         Broken(
             "an unknown section that is a key of routes",
@@ -49,7 +62,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:2: unknown key 'where', expected $schema, version, keys, limits, message_id, state, audit, shutdown, admin, sources, consent, providers, emit or routes"
+                "1:2: unknown key 'where', expected $schema, version, keys, limits, message_id, state, audit, shutdown, admin, sources, consent, providers, emit, routes or lint"
             ]),
         Broken(
             "duplicate sections",

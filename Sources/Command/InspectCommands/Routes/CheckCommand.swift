@@ -2,6 +2,7 @@
 
 internal import Configuration
 internal import Document
+internal import Linting
 internal import Plans
 internal import Platform
 internal import PluginHost
@@ -14,6 +15,9 @@ public let checkCommand = Command(
     details: """
         The plan holds everything that the router understood, in the order in which an event meets it, without secrets; with --json
         for programs.
+
+        What is surely not meant so, such as a route that can never match, is said too; lint says more. It does not change the
+        exit code.
 
         With --state it also lists what the state folder holds and the configuration does not use, and how to move or destroy it.
 
@@ -41,12 +45,15 @@ public let checkCommand = Command(
         if let old = arguments["--swap"] { return try checkSwap(from: old, to: file, events: arguments["--events"]) }
         let folders = ModuleFolders.standard()
         for warning in folders.warnings { Console.say(warning.description) }
-        let plan = try Loading.plan(file, folders)
+        let document = try Loading.document(file, folders)
+        let plan = document.plan
         if arguments.has("--connect") { return try checkConnections(plan, only: arguments["--provider"], folders) }
         let say: @Sendable (String) -> Void = { Console.say(plan.hidden.masked($0)) }
         ModuleExits.endAtOnce(ExitCode.configuration, say: say)
         let outlets = try Outlets.make(plan, folders, say: say)
         for made in outlets { made.close() }
+        let lint = Lint(document, file: file, folders)
+        Console.report(lint.findings.filter { $0.rule.severity == .error }.map(lint.line))
         let left = arguments["--state"].map { Leftovers(plan, in: $0).summary }
         let sheet = PlanSheet(plan, file: file, modules: outlets.map(\.path))
         try Console.show(arguments.has("--json") ? sheet.json(left) : sheet.text(left))

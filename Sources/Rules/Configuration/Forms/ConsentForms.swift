@@ -17,6 +17,7 @@ enum ConsentForms {
     private static let form = Form<ConsentPlan>.object(
         usual,
         [
+            LintForms.member(),
             Member(
                 "levels", levels, required: true, "Levels of consent in rising order, each with its purposes.",
                 example: #"{"none": [], "standard": ["analytics"]}"#, into: \.levels),

@@ -11,7 +11,7 @@ enum FileSourceForms {
     static let file = Form<FileSourcePlan>.object(
         FileSourcePlan(),
         [
-            Member("plugin", Forms.choice(File.self), required: true, "Files of lines that other processes write."),
+            Member("plugin", Forms.choice(File.self), required: true, "Files of lines that other processes write."), LintForms.member(),
             Member(
                 "paths", Forms.set("paths", of: path), required: true, "Which files, as patterns: var/*.ndjson.",
                 example: #"["var/*.ndjson"]"#, into: \.paths),

@@ -22,7 +22,7 @@ enum ProviderForms {
     private static let table = Forms.table("providers", by: Forms.anyKey, of: provider, most: RootForm.mostEntries)
 
     /// The keys of a provider that belong to the router. No module can have settings with these names.
-    static let ownKeys = ["plugin", "delivery", "isolate", "filter", "transform"]
+    static let ownKeys = ["plugin", "delivery", "isolate", "filter", "transform", "lint"]
 
     /// True, false, or an object with the limits of the process. False is read as nil.
     static let isolation = Form<IsolationPlan?>(SchemaParts.anyOf([#"{"type":"boolean"}"#, isolationLimits.schema])) { node, reading in
@@ -81,6 +81,7 @@ enum ProviderForms {
             DeliveryForm.lower(&delivery, to: module?.limits)
         }
         let shape = ShapeForms.shape(of: node, reading)
+        if let lint = node["lint"] { _ = LintForms.section.read(lint, reading) }
         guard let module else { return nil }
         var own = node
         own.value = .object(entries.filter { !ownKeys.contains($0.key.name) })

@@ -46,6 +46,7 @@ enum RootForm {
             Member(
                 "routes", RouteForms.routes, required: true, "What each provider gets. Every route sees every event.",
                 example: #"[{"name": "all", "to": ["archive"]}]"#, into: \.routes),
+            LintForms.member(),
         ]
     ).then { plan, node, reading in
         EmitForms.check(plan, node: node, reading: reading)

@@ -91,6 +91,7 @@ enum RouteForms {
                 example: #"[{"drop": ["context.ip"]}]"#, into: \.route.transforms),
             Member(
                 "to", destinations, required: true, "The providers that get the event.", example: #"["archive"]"#, into: \.route.providers),
+            LintForms.member(),
         ]
     ).then { draft, node, reading -> Draft? in
         var draft = draft

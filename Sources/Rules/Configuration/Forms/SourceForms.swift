@@ -66,7 +66,7 @@ enum SourceForms {
     private static let standard = Form<SourcePlan>.object(
         SourcePlan(name: "", plugin: Kind.stdin.rawValue),
         [
-            Member("plugin", Forms.choice(Standard.self), required: true, "Standard input."),
+            Member("plugin", Forms.choice(Standard.self), required: true, "Standard input."), LintForms.member(),
             Member(
                 "consent", right, "\"write\" lets its events grant consent, tie ids and erase; they can only refuse when left out.",
                 example: #""write""#,
@@ -81,7 +81,7 @@ enum SourceForms {
     static let http = Form<HTTPSourcePlan>.object(
         HTTPSourcePlan(),
         [
-            Member("plugin", Forms.choice(HTTP.self), required: true, "A listener that accepts events over HTTP."),
+            Member("plugin", Forms.choice(HTTP.self), required: true, "A listener that accepts events over HTTP."), LintForms.member(),
             Member(
                 "listen", listen,
                 "The address that it listens at: HOST:PORT, unix:/PATH, systemd or systemd:NAME; 127.0.0.1:8088 when left out.",

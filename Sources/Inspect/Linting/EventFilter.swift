@@ -1,0 +1,188 @@
+// What a filter says of the events that it takes, as far as that follows from the file: globs on the name, and the values that members must
+// have. Of `where` it knows only the equalities that alone decide. It claims nothing that an expression could make untrue.
+
+internal import Events
+internal import Expressions
+internal import Plans
+
+struct EventFilter {
+    /// The globs on the name, one of which must match. If there are none, every event passes, even one without a name.
+    let events: [Pattern]
+    let names: [Glob]
+    /// The values of which a member must have one.
+    private(set) var values: [Path: [Scalar]] = [:]
+    let not: ExclusionPlan
+    private let excluded: [Pattern]
+    /// True if an expression decides too.
+    let hasCondition: Bool
+    /// Why no event can pass. It is nil if one may.
+    private(set) var contradiction: String?
+
+    init(events: [Glob], match: [MatchPlan], not: ExclusionPlan, condition: Expression?) {
+        names = events
+        self.events = events.map(Pattern.init)
+        self.not = not
+        excluded = not.events.map(Pattern.init)
+        hasCondition = condition != nil || not.condition != nil
+        for one in match { values[one.path] = one.anyOf }
+        contradiction = nil
+        for (path, needed) in condition.map(EventFilter.equalities) ?? [] { demand(path, needed) }
+        if contradiction == nil { contradiction = exclusion(condition) }
+    }
+
+    init(_ route: RoutePlan) {
+        self.init(events: route.events, match: route.match, not: route.not, condition: route.condition)
+    }
+
+    init(_ shape: ShapePlan) {
+        self.init(events: shape.events, match: shape.match, not: shape.not, condition: shape.condition)
+    }
+
+    private mutating func demand(_ path: Path, _ needed: [Scalar]) {
+        guard let known = values[path] else {
+            values[path] = needed
+            return
+        }
+        let common = known.filter { value in needed.contains { $0.equals(value) } }
+        if common.isEmpty, contradiction == nil { contradiction = "'where' and the rest demand different values of \(path)" }
+        values[path] = common
+    }
+
+    private func exclusion(_ condition: Expression?) -> String? {
+        if let condition, case .success(.bool(false)) = condition.value(of: [:]) { return "'where' is always false" }
+        if let condition = not.condition, case .success(.bool(true)) = condition.value(of: [:]) { return "'not.where' is always true" }
+        if !events.isEmpty, events.allSatisfy({ one in excluded.contains { $0.covers(one) } }) {
+            return "'not.events' excludes all of 'events'"
+        }
+        if excluded.contains(where: { $0.symbols == [nil] }), events.isEmpty, values[EventFilter.name] != nil {
+            return "'not.events' excludes every name"
+        }
+        for match in not.match {
+            guard let needed = values[match.path] else { continue }
+            if needed.allSatisfy({ value in match.anyOf.contains { $0.equals(value) } }) {
+                return "'not.match' excludes every value of \(match.path) that is demanded"
+            }
+        }
+        // A name that is demanded as a member must also match the globs.
+        if let names = values[EventFilter.name], !events.isEmpty {
+            let fits = names.contains { name in
+                if case .string(let text) = name { events.contains { $0.matches(Array(text.utf8)) } } else { false }
+            }
+            if !fits { return "'events' matches none of the names that are demanded of the member event" }
+        }
+        return nil
+    }
+
+    static let name = Path(keys: ["event"])
+
+    /// Returns the equalities that alone make the condition false.
+    private static func equalities(_ condition: Expression) -> [(Path, [Scalar])] {
+        let trie = PathTrie(condition.paths)
+        return ExpressionSet([condition], paths: trie).guards(of: 0).map { found in
+            (
+                trie.path(of: found.slot),
+                found.values.map { value in
+                    switch value {
+                    case .text(let bytes): .string(String(decoding: bytes, as: UTF8.self))
+                    case .integer(let number): .number("\(number)")
+                    case .word(let bytes): bytes == Array("null".utf8) ? .null : .bool(bytes == Array("true".utf8))
+                    }
+                }
+            )
+        }
+    }
+
+    // MARK: - Two filters
+
+    /// Returns true if this filter surely takes every event that the other one takes.
+    func covers(_ other: EventFilter) -> Bool {
+        guard !hasCondition, not.isEmpty else { return false }
+        if !events.isEmpty {
+            guard !other.events.isEmpty, other.events.allSatisfy({ one in events.contains { $0.covers(one) } }) else { return false }
+        }
+        return values.allSatisfy { path, allowed in
+            guard let theirs = other.values[path] else { return false }
+            return theirs.allSatisfy { value in allowed.contains { $0.equals(value) } }
+        }
+    }
+
+    /// Returns an event that both filters surely take, in words. Returns nil if there is none, or if an expression decides.
+    func common(_ other: EventFilter) -> String? {
+        guard !hasCondition, !other.hasCondition, contradiction == nil, other.contradiction == nil else { return nil }
+        var parts: [String] = []
+        var shared = values
+        for (path, theirs) in other.values {
+            guard let mine = shared[path] else {
+                shared[path] = theirs
+                continue
+            }
+            shared[path] = mine.filter { value in theirs.contains { $0.equals(value) } }
+        }
+        for (path, choices) in shared.sorted(by: { $0.key.description < $1.key.description }) {
+            let excluded = (not.match + other.not.match).filter { $0.path == path }.flatMap(\.anyOf)
+            guard let value = choices.first(where: { value in !excluded.contains { $0.equals(value) } }) else { return nil }
+            parts.append("\(path) is \(value.words)")
+        }
+        switch commonName(other) {
+        case .none: return nil
+        case .any: if parts.isEmpty { parts = ["any event"] }
+        case .named(let name): parts.insert("event is '\(name)'", at: 0)
+        }
+        return parts.joined(separator: ", ")
+    }
+
+    private enum CommonName {
+        case none
+        case any
+        case named(String)
+    }
+
+    private func commonName(_ other: EventFilter) -> CommonName {
+        func isAllowed(_ name: [UInt8]) -> Bool { !(excluded + other.excluded).contains { $0.matches(name) } }
+        if events.isEmpty, other.events.isEmpty { return .any }
+        let all = Pattern(Glob("*"))
+        for mine in events.isEmpty ? [all] : events {
+            for theirs in other.events.isEmpty ? [all] : other.events {
+                guard let name = mine.common(theirs) else { continue }
+                // A glob that ends with a star matches longer names too, which may be allowed where the shortest is not.
+                for name in [name, name + Array("x".utf8)] where mine.matches(name) && theirs.matches(name) && isAllowed(name) {
+                    return .named(String(decoding: name, as: UTF8.self))
+                }
+            }
+        }
+        return .none
+    }
+
+    /// Returns true if surely no event passes both filters.
+    func isDisjoint(from other: EventFilter) -> Bool {
+        if contradiction != nil || other.contradiction != nil { return true }
+        if !events.isEmpty, !other.events.isEmpty, !events.contains(where: { one in other.events.contains { one.common($0) != nil } }) {
+            return true
+        }
+        if !events.isEmpty, events.allSatisfy({ one in other.excluded.contains { $0.covers(one) } }) { return true }
+        return values.contains { path, mine in
+            guard let theirs = other.values[path] else {
+                let excluded = other.not.match.filter { $0.path == path }.flatMap(\.anyOf)
+                return !mine.isEmpty && mine.allSatisfy { value in excluded.contains { $0.equals(value) } }
+            }
+            return !mine.contains { value in theirs.contains { $0.equals(value) } }
+        }
+    }
+}
+
+extension Scalar {
+    /// Numbers are equal if their values are.
+    func equals(_ other: Scalar) -> Bool {
+        if case .number(let a) = self, case .number(let b) = other { return a == b || Double(a) == Double(b) }
+        return self == other
+    }
+
+    var words: String {
+        switch self {
+        case .null: "null"
+        case .bool(let value): "\(value)"
+        case .number(let text): text
+        case .string(let text): "'\(text)'"
+        }
+    }
+}
