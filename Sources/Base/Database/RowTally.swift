@@ -7,6 +7,9 @@ internal import Platform
 
 /// The state of the SQL functions of a connection. SQLite calls these functions for each row.
 final class RowTally {
+    /// The arguments of a call.
+    private typealias Values = UnsafeBufferPointer<OpaquePointer?>
+
     struct Change {
         var came: Int64 = 0
         var gone: Int64 = 0
@@ -71,28 +74,28 @@ final class RowTally {
         }
         try define("row_left", in: database) { context, values in
             let tally = RowTally.of(context)
-            guard values.count > 3, let row = tally.row(values.dropFirst()) else { return RowTally.misuse(context) }
+            guard values.count > 3, let row = tally.row(values.behind(1)) else { return RowTally.misuse(context) }
             // 0: the row is deleted and must be whole. 1: it is deleted and may be damaged. 2: it is changed and must be whole. The trigger
             // then calls `row_came` too, so the decrement here keeps a change from being counted.
             let way = sqlite3_value_int64(values[0])
-            guard row.isWhole || way == 1 else { return tally.fail(context, values.dropFirst()) }
+            guard row.isWhole || way == 1 else { return tally.fail(context, values.behind(1)) }
             if way == 2 { tally.changes[row.table].came -= 1 } else { tally.changes[row.table].gone += 1 }
             tally.digest &-= UInt64(bitPattern: row.stored)
             sqlite3_result_int64(context, 1)
         }
         try define("row_whole", in: database) { context, values in
             let tally = RowTally.of(context)
-            guard let row = tally.row(values[...]) else { return RowTally.misuse(context) }
-            if row.isWhole { sqlite3_result_int64(context, 1) } else { tally.fail(context, values[...]) }
+            guard let row = tally.row(values) else { return RowTally.misuse(context) }
+            if row.isWhole { sqlite3_result_int64(context, 1) } else { tally.fail(context, values) }
         }
         try define("row_is_whole", in: database) { context, values in
-            guard let row = RowTally.of(context).row(values[...]) else { return RowTally.misuse(context) }
+            guard let row = RowTally.of(context).row(values) else { return RowTally.misuse(context) }
             sqlite3_result_int64(context, row.isWhole ? 1 : 0)
         }
         try define("row_seen", in: database) { context, values in
             let tally = RowTally.of(context)
-            guard let row = tally.row(values[...]) else { return RowTally.misuse(context) }
-            guard row.isWhole, tally.follows(values[2]) else { return tally.fail(context, values[...]) }
+            guard let row = tally.row(values) else { return RowTally.misuse(context) }
+            guard row.isWhole, tally.follows(values[2]) else { return tally.fail(context, values) }
             tally.seen &+= UInt64(bitPattern: row.stored)
             sqlite3_result_int64(context, 1)
         }
@@ -102,7 +105,7 @@ final class RowTally {
                 return RowTally.misuse(context)
             }
             var sum = RowChecksum(tally.application, table: "index", row: 0)
-            for value in values[2...] { sum.add(value: value) }
+            for value in values.behind(2) { sum.add(value: value) }
             if sqlite3_value_int64(values[1]) == 0 {
                 tally.pairs[index] &-= UInt64(bitPattern: sum.value)
             } else {
@@ -122,19 +125,19 @@ final class RowTally {
     /// The closure behind an SQL function.
     private final class Body {
         let tally: RowTally
-        let run: (OpaquePointer?, [OpaquePointer?]) -> Void
-        init(_ tally: RowTally, _ run: @escaping (OpaquePointer?, [OpaquePointer?]) -> Void) {
+        let run: (OpaquePointer?, Values) -> Void
+        init(_ tally: RowTally, _ run: @escaping (OpaquePointer?, Values) -> Void) {
             self.tally = tally
             self.run = run
         }
     }
 
     private func define(
-        _ name: String, in database: Database, _ run: @escaping (OpaquePointer?, [OpaquePointer?]) -> Void
+        _ name: String, in database: Database, _ run: @escaping (OpaquePointer?, Values) -> Void
     ) throws(StorageFault) {
         let call: Function = { context, count, values in
             let body = Unmanaged<Body>.fromOpaque(sqlite3_user_data(context)).takeUnretainedValue()
-            body.run(context, Array(UnsafeBufferPointer(start: values, count: Int(count))))
+            body.run(context, Values(start: values, count: Int(count)))
         }
         let body = Unmanaged.passRetained(Body(self, run)).toOpaque()
         // SQLite releases the body when the connection is closed, or at once if this call fails.
@@ -145,9 +148,9 @@ final class RowTally {
     }
 
     /// Returns the checksum of a row. The values are the table's number and the columns of the row.
-    private func sum(_ values: [OpaquePointer?]) -> (table: Int, sum: Int64)? { sum(values[...], columns: values.dropFirst()) }
+    private func sum(_ values: Values) -> (table: Int, sum: Int64)? { sum(values, columns: values.behind(1)) }
 
-    private func sum(_ values: ArraySlice<OpaquePointer?>, columns: ArraySlice<OpaquePointer?>) -> (table: Int, sum: Int64)? {
+    private func sum(_ values: Values, columns: Values) -> (table: Int, sum: Int64)? {
         guard let first = values.first, let table = Int(exactly: sqlite3_value_int64(first)), names.indices.contains(table),
             let first = columns.first
         else { return nil }
@@ -159,12 +162,16 @@ final class RowTally {
             sum = RowChecksum(application, table: names[table], row: 0)
             sum.add(value: first)
         }
-        for value in columns.dropFirst() { sum.add(value: value) }
+        for value in columns.behind(1) { sum.add(value: value) }
         return (table, sum.value)
     }
 
     /// Returns the checksum of a row under a key. It covers the kind of file, the table, and each value with its type and length.
-    private func keyedSum(_ columns: ArraySlice<OpaquePointer?>, table: Int, key: SipKey) -> Int64 {
+    private func keyedSum(_ columns: Values, table: Int, key: SipKey) -> Int64 {
+        // The buffer is moved out, so that Swift need not check each access to it.
+        var text = ByteBuffer()
+        swap(&text, &self.text)
+        defer { swap(&text, &self.text) }
         text.removeAll()
         text.append(word: UInt64(bitPattern: application))
         text.append(word: UInt64(names[table].utf8CodeUnitCount))
@@ -188,9 +195,9 @@ final class RowTally {
     }
 
     /// Verifies a row. The values are the table's number, the stored checksum and the columns of the row. Returns nil if they are invalid.
-    private func row(_ values: ArraySlice<OpaquePointer?>) -> (table: Int, stored: Int64, isWhole: Bool)? {
-        guard values.count > 2, let (table, sum) = sum(values, columns: values.dropFirst(2)) else { return nil }
-        let stored = values[values.startIndex + 1]
+    private func row(_ values: Values) -> (table: Int, stored: Int64, isWhole: Bool)? {
+        guard values.count > 2, let (table, sum) = sum(values, columns: values.behind(2)) else { return nil }
+        let stored = values[1]
         let isWhole = sqlite3_value_type(stored) == SQLITE_INTEGER && sqlite3_value_int64(stored) == sum
         return (table, sqlite3_value_int64(stored), isWhole)
     }
@@ -210,11 +217,11 @@ final class RowTally {
         }
     }
 
-    private func fail(_ context: OpaquePointer?, _ values: ArraySlice<OpaquePointer?>) {
+    private func fail(_ context: OpaquePointer?, _ values: Values) {
         assert(values.count > 2, "the fault of a row does not have the row's key")
-        let key = values[values.startIndex + 2]
+        let key = values[2]
         let row = sqlite3_value_type(key) == SQLITE_INTEGER ? "row \(sqlite3_value_int64(key))" : "a row"
-        let table = names[Int(sqlite3_value_int64(values.first!))]
+        let table = names[Int(sqlite3_value_int64(values[0]))]
         sqlite3_result_error(context, "\(row) of table \(table) is damaged", -1)
         sqlite3_result_error_code(context, SQLITE_CORRUPT)
     }
@@ -224,8 +231,13 @@ final class RowTally {
 
 extension ByteBuffer {
     fileprivate mutating func append(word: UInt64) {
-        for shift in stride(from: UInt64(0), to: 64, by: 8) { append(UInt8(truncatingIfNeeded: word >> shift)) }
+        withUnsafeBytes(of: word.littleEndian) { append($0.baseAddress!.assumingMemoryBound(to: UInt8.self), $0.count) }
     }
+}
+
+extension UnsafeBufferPointer<OpaquePointer?> {
+    /// The values behind so many of the first ones.
+    fileprivate func behind(_ count: Int) -> UnsafeBufferPointer { UnsafeBufferPointer(rebasing: dropFirst(count)) }
 }
 
 extension RowChecksum {
