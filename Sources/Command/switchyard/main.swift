@@ -10,11 +10,13 @@ internal import PluginHost
 internal import Startup
 internal import Terminal
 
-let commands = [
-    runCommand, checkCommand, lintCommand, testCommand, explainCommand, evalCommand, providersCommand, schemaCommand, statusCommand,
+let namedCommands = [
+    runCommand, initCommand, checkCommand, lintCommand, testCommand, fmtCommand, diffCommand, explainCommand, evalCommand, providersCommand,
+    schemaCommand, statusCommand,
     reloadCommand,
     deadLettersCommand, replayCommand, spoolCommand, sendCommand, consentCommand, auditCommand,
 ]
+let commands = namedCommands + [Completion.command(for: namedCommands)]
 
 assert(Set(commands.map(\.name)).count == commands.count, "two commands have the same name")
 
