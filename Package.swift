@@ -312,6 +312,8 @@ let package = Package(
         module("Document", in: "Rules", ["Encoding", "CJansson"]),
         // Finds and masks personal data in the strings of an event.
         module("Redaction", in: "Rules", ["Expressions", "Events", "Encoding"]),
+        // JSON Schemas of the draft 2020-12, compiled to a checker that works on the bytes of an event.
+        module("JSONSchema", in: "Rules", ["Document", "Expressions", "Events"]),
         module("Expressions", in: "Rules", ["Events", "Platform", "Encoding", "CPlatform"]),
         module("Events", in: "Base", ["Encoding", "CSIMD"]),
         // Reads consent signals in the formats of other organisations.
@@ -397,6 +399,7 @@ let package = Package(
         tests("SignalsTests", ["Seeded", "Signals"]),
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
+        tests("JSONSchemaTests", ["JSONSchema", "Document", "Events"]),
         tests("RedactionTests", ["Models", "Seeded", "Redaction", "TestSupport", "Expressions", "Events"]),
         tests(
             "ConfigurationTests",
@@ -462,6 +465,9 @@ let package = Package(
             linkerSettings: findsRuntime),
         // This is a program, because it reads the cases of the specification from a folder of the user.
         .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
+        .executableTarget(
+            name: "switchyard-schema-conformance", dependencies: ["JSONSchema", "Document", "Events"], path: "Tests/SchemaConformance",
+            swiftSettings: strict),
         // A server that a test scripts, and an adapter behind its C table.
         .target(name: "HTTPSupport", dependencies: ["PluginKit"], path: "Tests/HTTPSupport", swiftSettings: strict),
         tests(
