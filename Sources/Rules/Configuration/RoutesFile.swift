@@ -39,7 +39,7 @@ public struct RoutesFile {
         var plan: Plan?
         do throws(LocatedFault) {
             let (root, faults) = try Outline.read(source, resolving: placeholders)
-            reading = PlanReading(source, file: file, catalog: catalog, faults: faults)
+            reading = PlanReading(source, file: file, catalog: catalog, faults: faults, contents: contents)
             plan = RootForm.root.read(root, reading)
             plan?.hide(root.hiddenTexts)
         } catch {

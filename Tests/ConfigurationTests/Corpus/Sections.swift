@@ -39,7 +39,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:2: unknown key 'spool', expected $schema, version, keys, limits, message_id, state, audit, shutdown, admin, sources, consent, providers, emit or routes"
+                "1:2: unknown key 'spool', expected $schema, version, keys, limits, message_id, state, audit, shutdown, admin, sources, consent, providers, emit, plan or routes"
             ]),
         Broken(
             "an unknown section that is a key of routes",
@@ -49,7 +49,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:2: unknown key 'where', expected $schema, version, keys, limits, message_id, state, audit, shutdown, admin, sources, consent, providers, emit or routes"
+                "1:2: unknown key 'where', expected $schema, version, keys, limits, message_id, state, audit, shutdown, admin, sources, consent, providers, emit, plan or routes"
             ]),
         Broken(
             "duplicate sections",
