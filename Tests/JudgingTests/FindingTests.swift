@@ -184,8 +184,8 @@ import Testing
         }
         // Fewer rounds do not reach every verdict.
         if isSanitized { return }
-        // No plan names a tracking plan, no event comes with a key, no records are unreadable or later than now, and nobody answers for held events. Whether a step withholds an
-        // event is left to chance.
+        // No plan has a tracking plan. No event comes with a key, no records are unreadable or later than now, and nobody answers for held
+        // events. Whether a step withholds an event is left to chance.
         #expect(fallen.union([.withheld]).count == Tally.columns.count - (hasPurposes ? 9 : 10), "\(fallen)")
         #expect(made > 100 && erred > 100)
     }
