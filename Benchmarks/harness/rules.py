@@ -19,6 +19,7 @@ SHAPES = [
 def cases(report, router, routes, peer, simdjson, large, small, rounds, smoke, progress):
     filter_and_drop(report, router, routes, large, small, rounds, progress)
     ten_conditions(report, router("conditions", 1), peer("conditions.jq"), simdjson, large, small, rounds, progress)
+    tracking_plan(report, router("idle", 1)[0], large, rounds, progress)
     compilation(report, router("idle", 1)[0], 50 if smoke else 500, 1 if smoke else 15, progress)
 
 
@@ -60,6 +61,43 @@ def ten_conditions(report, command, program, simdjson, large, small, rounds, pro
     report.add("ten conditions / simdjson DOM", ratio(ours, max(lines, many, key=Contender.rate)), at_least=0.5)
     report.add("ten conditions / jq", ratio(ours, same), at_least=30)
     report.add("ten conditions / jq that only decides", ratio(ours, less))
+
+
+NAMES = [
+    "item_viewed", "item_added", "item_removed", "item_shared", "search_performed", "search_cleared", "checkout_started",
+    "checkout_completed", "error_shown", "error_retried", "session_started", "session_ended", "video_played", "level_completed",
+]
+TEXT, AMOUNT, COUNT = {"type": "string", "maxLength": 100}, {"type": "number", "minimum": 0}, {"type": "integer", "minimum": 0}
+ITEM = {"type": "object", "required": ["sku", "qty"], "properties": {"sku": TEXT, "qty": COUNT, "price": AMOUNT}, "additionalProperties": False}
+PROPERTIES = {
+    "type": "object", "additionalProperties": False,
+    "properties": {
+        "revenue": AMOUNT, "price": AMOUNT, "quantity": COUNT, "currency": {"enum": ["USD", "EUR", "JPY", "BRL"]}, "name": TEXT,
+        "category": TEXT, "sku": {"type": "string", "minLength": 10, "maxLength": 10}, "in_stock": {"type": "boolean"},
+        "coupon": {"type": ["string", "null"]}, "position": COUNT, "query": TEXT, "duration_ms": COUNT, "ratio": AMOUNT, "catalog_id": COUNT,
+        "url": TEXT, "items": {"type": "array", "items": ITEM}, "tags": {"type": "array", "items": TEXT},
+        "screen": {"type": "object", "properties": {"name": TEXT, "depth": COUNT}},
+    },
+}
+
+
+def tracking_plan(report, executable, large, rounds, progress):
+    """Measures a tracking plan that all events satisfy, with a schema of every member of `properties`, beside the same route without it."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(path(folder, "plan"), "w") as file:
+            events = {name: {"violation": "reject", "properties": PROPERTIES} for name in NAMES}
+            json.dump({"unplanned": "reject", "require": ["messageId"], "events": events}, file)
+        rules = {"providers": {"out": {"plugin": "file", "path": "/dev/null"}}, "routes": [{"to": ["out"]}]}
+        contenders = []
+        for name, more in (("without a plan", {}), ("with a tracking plan", {"plan": path(folder, "plan")})):
+            with open(path(folder, name), "w") as file:
+                json.dump(rules | more, file)
+            command = [executable, "run", "-c", path(folder, name), "--workers", "1"]
+            contenders.append(Contender(f"switchyard, one route, {name}", command, large))
+        interleave(contenders, rounds, progress)
+        for contender in contenders:
+            report.rate(contender)
+        report.add("a tracking plan / none", ratio(contenders[1], contenders[0]), at_least=0.7)
 
 
 def compilation(report, executable, count, times, progress):

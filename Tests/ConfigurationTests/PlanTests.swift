@@ -289,7 +289,7 @@ struct PlanTests {
             root["properties"]?.entries?.map(\.key.name) == [
                 "$schema", "version", "keys", "limits", "message_id", "state", "audit", "shutdown", "admin", "sources", "consent",
                 "providers",
-                "emit",
+                "emit", "plan",
                 "routes", "lint",
             ])
         #expect(root["required"]?.items?.compactMap(\.text?.value) == ["providers", "routes"])

@@ -64,6 +64,10 @@ let environment = [
 
 func files(_ path: String) -> Result<[UInt8], PlaceholderFault> {
     switch path {
+    case "plan.json":
+        .success(
+            Array(#"{"events": {"order": {"properties": {"properties": {"email": {"private": true}}}}, "paid": {}}}"#.utf8))
+    case "broken-plan.json": .success(Array("{\n \"events\": {\"a\": {\"properties\": {\"type\": 1}}}}".utf8))
     case "key": .success(Array((secret + "\n").utf8))
     case "two-lines": .success(Array("a\n\n".utf8))
     case "binary": .success([0xFF, 0xFE])

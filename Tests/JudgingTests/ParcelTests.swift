@@ -124,7 +124,7 @@ import Testing
         for route in 0..<3 { #expect(Tally.columns.reduce(0) { $0 + total[route, $1] } == 200) }
         let others: [Verdict] = [
             .withheld, .filtered(.key), .denied(.unreadable), .denied(.clock), .denied(.full), .denied(.unstored), .held, .expired,
-            .withdrawn, .outdated,
+            .withdrawn, .outdated, .violating,
         ]
         for verdict in Tally.columns where !others.contains(verdict) {
             #expect((0..<3).contains { total[$0, verdict] > 0 }, "\(verdict)")

@@ -38,6 +38,12 @@ final class HeldJudge {
     /// The admitted events, one parcel for each provider of the plan.
     var parcels: UnsafeMutableBufferPointer<Parcel> { worker.parcels }
 
+    /// Returns the events that the tracking plan rejects, since the last call.
+    func takeRejected() -> [RejectedEvents] {
+        defer { worker.judge.forgetHeld() }
+        return worker.judge.rejected
+    }
+
     /// Returns the verdicts of each event's routes. The admitted events are in `parcels`, unless `isTrial` is true.
     func judge(_ events: [HeldEvent], by generation: Generation, isTrial: Bool = false) -> [Judged] {
         adopt(generation)

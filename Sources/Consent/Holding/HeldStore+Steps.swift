@@ -108,6 +108,8 @@ extension HeldStore {
             var told = HeldVerdicts(generation, names: names)
             let change = decide(events, judged: heldJudge.judge(events, by: generation), heldJudge: heldJudge, told: &told)
             tell(told)
+            // The events stay in the file of held events until their letters are written.
+            generation.keep(rejected: heldJudge.takeRejected())
             handOver(heldJudge.parcels, generation: generation, change: change)
         }
         heldIndex.withLock { $0.released(upTo: next) }

@@ -5,6 +5,7 @@ public import Delivery
 public import Judging
 public import Plans
 internal import Platform
+internal import Queueing
 
 /// A lane with the slot of its provider. The index counts all destinations of the run, in the order of their creation.
 public final class Destination: Sendable {
@@ -40,5 +41,15 @@ public final class Generation: Sendable {
         assert(destinations.count == plan.providers.count, "a provider of the plan has no lane")
         assert(routes.count == plan.routes.count, "a route of the plan has no number")
         targets = plan.routes.map { route in Set(route.providers).map { destinations[$0].index }.sorted() }
+    }
+
+    /// Keeps the events that the tracking plan rejects as dead letters of their providers. The log names the rule alone, since the place can
+    /// have a key of the event.
+    public func keep(rejected: [RejectedEvents]) {
+        for events in rejected {
+            var answer = Answer(events.reason)
+            answer.shown = "violates the tracking plan (\(events.rule))"
+            destinations[events.provider].lane.keep(rejected: events.take(), answer)
+        }
     }
 }

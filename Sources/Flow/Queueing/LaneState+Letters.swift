@@ -47,6 +47,9 @@ extension LaneState {
         }
     }
 
+    /// Records that events which never came into the lane could not be kept as dead letters.
+    public mutating func noteLost(rejected count: Int) { account.lost += count }
+
     /// Tries once more to bury the letters that could not be kept so far.
     mutating func buryAgain() -> [Effect] {
         var effects: [Effect] = []

@@ -137,12 +137,13 @@ extension Router {
         return true
     }
 
-    /// Returns true if the block can be handed over without waiting: the ledger, the file of held events and that of rejected lines get
-    /// nothing, and every lane has room.
+    /// Returns true if the block can be handed over without waiting: the ledger, the file of held events, that of rejected lines and that of
+    /// dead letters get nothing, and every lane has room.
     private func isQuick(_ worker: borrowing Worker, _ generation: Generation) -> Bool {
         // The audit trail may let a block wait for the disk.
         if options.audit != nil, generation.ruleset.keepsVerdicts { return false }
-        guard worker.faults.isEmpty, worker.judge.held.count == 0, consent.writer?.isSettled(worker) ?? true else { return false }
+        guard worker.faults.isEmpty, worker.judge.held.count == 0, worker.judge.rejected.isEmpty, consent.writer?.isSettled(worker) ?? true
+        else { return false }
         let parcels = worker.parcels
         precondition(parcels.count == generation.destinations.count, "the worker has parcels for another plan")
         return parcels.indices.allSatisfy { index in

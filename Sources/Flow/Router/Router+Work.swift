@@ -112,6 +112,8 @@ extension Router {
         precondition(parcels.count == generation.destinations.count, "the worker has parcels for another plan")
         let receipt = receipts.receipt(for: worker, isWritten: isWritten)
         noteVerdicts(&worker, generation, receipt)
+        // What the tracking plan rejects is kept before the block is acknowledged.
+        generation.keep(rejected: worker.judge.rejected)
         for (index, destination) in generation.destinations.enumerated() where !parcels[index].isEmpty {
             receipt?.add()
             take(&parcels[index], receipt, by: destination.lane, hasRoom: worker.submissions != nil)

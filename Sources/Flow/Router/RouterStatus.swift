@@ -48,6 +48,8 @@ public struct RouterStatus: Sendable {
     public var duplicates: Int
     /// The number of emitted events.
     public var emitted: Int
+    /// The number of events that violated the tracking plan, by what was done with them.
+    public var violations: [(action: String, count: Int)]
     public var sources: [Source]
     /// The routes of all generations of the run.
     public var routes: [Route]
@@ -74,6 +76,7 @@ extension Router {
         }
         return RouterStatus(
             generation: current.number, events: sums.tally.events, duplicates: sums.tally.duplicates, emitted: sums.tally.emitted,
+            violations: sums.tally.violationsByAction,
             sources: input.sources.enumerated().map { index, source in
                 .init(name: source.name, counts: index < sums.sources.count ? sums.sources[index] : SourceCounts())
             },

@@ -15,13 +15,15 @@ public struct Explanation: Sendable {
         case admitted, filtered, denied, held
         case sampledOut = "sampled_out"
         case withheld
+        /// The event violates the tracking plan, and goes to the dead letters.
+        case violating
         /// The event is in the sample, but over its limit.
         case limited
         /// The input is not an event, so no route saw it.
         case rejected
     }
 
-    public enum Stage: String, Sendable { case input, filter, consent, sample, transform }
+    public enum Stage: String, Sendable { case input, filter, consent, sample, plan, transform }
 
     /// The decision of one stage, in words.
     public struct Decision: Sendable {
@@ -139,6 +141,7 @@ public struct Explanation: Sendable {
         case .withheld:
             explained.outcome = .withheld
             explained.decisions.append(Decision(stage: .transform, why: explainer.steps.joined(separator: "; ")))
+        case .violating: explained.outcome = .violating
         }
         guard let line else { return explained }
         let left = EventMembers(of: line, paths.with(route.hashed.map(\.path)))

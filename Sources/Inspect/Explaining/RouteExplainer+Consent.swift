@@ -29,7 +29,7 @@ extension RouteExplainer {
             let words = "level \(level(gate.level)) is below \(level(gate.demanded))\(raised)"
             return words + lowering(gate, section: section, level: level)
         case .denied(.purpose): return missing(gate, level)
-        case .admitted, .filtered, .sampledOut, .limited, .withheld: break
+        case .admitted, .filtered, .sampledOut, .limited, .withheld, .violating: break
         }
 
         var parts: [String] = []

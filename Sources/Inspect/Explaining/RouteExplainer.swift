@@ -6,6 +6,7 @@ internal import Expressions
 internal import Judging
 internal import Plans
 internal import Platform
+internal import TrackingPlans
 
 struct RouteExplainer {
     let plan: Plan
@@ -37,7 +38,25 @@ struct RouteExplainer {
         if let sample = route.sample, let sampled = finding.sample {
             decisions.append(Explanation.Decision(stage: .sample, why: self.sample(sample, sampled)))
         }
+        switch finding.verdict {
+        case .sampledOut, .limited: break
+        default: if plan.trackingPlan != nil { decisions.append(Explanation.Decision(stage: .plan, why: tracking)) }
+        }
         return decisions
+    }
+
+    // MARK: - Tracking plan
+
+    private var tracking: String {
+        guard let found = finding.plan else { return "the event satisfies the tracking plan, or is not in it" }
+        let fate =
+            switch found.action {
+            case .count: "counted, and it passes"
+            case .mark: "it passes with a mark"
+            case .strip: "the offending members are removed"
+            case .reject: "it goes to the dead letters"
+            }
+        return "violates the tracking plan, \(printable(found.violation.text)): \(fate)"
     }
 
     // MARK: - Filter

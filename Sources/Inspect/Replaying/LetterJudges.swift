@@ -73,6 +73,8 @@ final class LetterJudges {
         let indices = own.map { [$0] } ?? Array(plan.routes.indices)
         var today = plan
         today.emits = []
+        // The letter is an edited copy, which the plan does not describe. Whoever replays it has decided.
+        today.trackingPlan = nil
         today.routes = indices.map { index in
             var route = plan.routes[index]
             route.providers = route.providers.filter { $0 == provider }

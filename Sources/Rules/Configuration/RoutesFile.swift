@@ -50,7 +50,7 @@ public struct RoutesFile {
         do throws(LocatedFault) {
             let (root, faults) = try Outline.read(source, resolving: placeholders)
             tree = root
-            reading = PlanReading(source, file: file, catalog: catalog, faults: faults)
+            reading = PlanReading(source, file: file, catalog: catalog, faults: faults, contents: contents)
             plan = RootForm.root.read(root, reading)
             plan?.hide(root.hiddenTexts)
         } catch {

@@ -22,8 +22,11 @@ public struct MemberEffect: Sendable, Equatable {
     public var paths: [Path]
     /// What happens, as a sentence without the name of the member: `hashed with the key ids`.
     public var words: String
+    /// True if the values that it changes are hashed or made coarser, whatever they are. Then nobody can read them as they came.
+    public var hides: Bool
 
-    public init(_ kind: Kind, _ paths: [Path], _ words: String) {
+    public init(_ kind: Kind, _ paths: [Path], _ words: String, hides: Bool = false) {
+        self.hides = hides
         self.kind = kind
         self.paths = paths
         self.words = words

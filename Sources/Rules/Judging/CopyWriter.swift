@@ -9,6 +9,8 @@ internal import Events
 /// The copy that a route makes of an admitted event.
 struct RouteCopy: ~Copyable {
     let admitted: Admitted
+    /// The event that is edited: the original, or the copy that the tracking plan changed.
+    let source: ScannedEvent
     let route: Int
     /// An index into the ruleset's edits. It is -1 if there is no edit; lower numbers mean a program.
     let edit: Int
@@ -58,7 +60,7 @@ struct CopyWriter: ~Copyable {
         var note = Parcel.Note(
             route: route.pointee.number, isImmediate: immediate.contains(first, event, context: &context), arrival: arrival,
             subjects: gate.subjects(of: event))
-        let line = write(copy, event: event, note: note, to: parcels + first, turn: context.turn)
+        let line = write(copy, note: note, to: parcels + first, turn: context.turn)
         if let rule = route.pointee.session, let session = sessions.id(rule, event, at: arrival) {
             sessions.write(session, rule, on: line.text)
         }
@@ -68,12 +70,17 @@ struct CopyWriter: ~Copyable {
         }
     }
 
+    /// Appends the copy of an event that the tracking plan rejects.
+    mutating func append(_ copy: borrowing RouteCopy, _ note: Parcel.Note, to rejected: RejectedEvents, turn: UInt64) {
+        _ = withUnsafeMutablePointer(to: &rejected.parcel) { write(copy, note: note, to: $0, turn: turn) }
+    }
+
     /// Writes the edited copy. Adds a message id if the copy has none and the route adds one.
     @inline(__always) private mutating func write(
-        _ copy: borrowing RouteCopy, event: ScannedEvent, note: Parcel.Note, to parcel: UnsafeMutablePointer<Parcel>, turn: UInt64
+        _ copy: borrowing RouteCopy, note: Parcel.Note, to parcel: UnsafeMutablePointer<Parcel>, turn: UInt64
     ) -> Parcel.Line {
-        var source = event
-        var messageID = event.slots[rules.messageIDSlot]
+        var source = copy.source
+        var messageID = source.slots[rules.messageIDSlot]
         if EditVariants.program(of: copy.edit) != nil, let made = transform.made {
             source = made.event
             messageID = rules.messageIDSlot == 0 ? Slot() : made.messageID

@@ -7,6 +7,7 @@ public import Events
 public import Expressions
 internal import Matching
 public import Sampling
+public import TrackingPlans
 
 public struct Finding: Sendable {
     public var verdict: Verdict
@@ -24,6 +25,8 @@ public struct Finding: Sendable {
     public var gate: GateFinding?
     /// The finding of the sample. It is nil if an earlier stage decided, or if the route has no sample.
     public var sample: SampleFinding?
+    /// What the tracking plan found. It is nil if an earlier stage decided, or if the event satisfies the plan.
+    public var plan: PlanFinding?
     /// The findings of the steps of the transform. If the route withholds the event, the last one says why.
     public var steps: [StepFinding] = []
 }
@@ -101,7 +104,7 @@ extension Judge {
             let exclusion = route.exclusion >= 0 ? context.decision(route.exclusion, event) : nil
             finding.condition = exclusion?.fault == nil ? context.decision(route.condition, event) : exclusion
             return finding
-        case .denied, .held, .sampledOut, .limited, .withheld, .admitted, .expired, .withdrawn, .outdated:
+        case .denied, .held, .sampledOut, .limited, .withheld, .admitted, .expired, .withdrawn, .outdated, .violating:
             if route.condition >= 0 { finding.condition = context.decision(route.condition, event) }
         }
         finding.gate = gate.finding(on: event, route.demand, name: &context.name, nameSlot: rules.nameSlot, slots: ruleset.paths.count)
@@ -110,6 +113,10 @@ extension Judge {
             context.isTrial = true
             defer { context.isTrial = false }
             finding.sample = sampling.finding(sample, event, verdict: verdict, context: &context)
+        }
+        switch verdict {
+        case .admitted, .withheld, .violating: finding.plan = planFinding
+        default: break
         }
         return finding
     }

@@ -75,6 +75,9 @@ extension Judge {
         defer { forgetErrors() }
         switch decide(event, route) {
         case .refused(let verdict): return verdict
+        case .rejected(let copy):
+            if !context.isTrial { reject(copy, event: event, arrival: arrival) }
+            return .violating
         case .admitted(let copy):
             if !context.isTrial {
                 copies.append(copy, event: event, arrival: arrival, parcels: parcels, gate: &gate, context: &context)

@@ -34,6 +34,7 @@ extension Judge {
             let verdict: Verdict =
                 switch decide(event, route) {
                 case .admitted: .admitted
+                case .rejected: .violating
                 case .refused(let verdict): verdict
                 }
             return Tried(verdict: verdict, steps: copies.transform.findings, left: left)

@@ -6,6 +6,7 @@ public import Admission
 public import ConsentGate
 public import Events
 internal import Matching
+internal import TrackingPlans
 
 /// Judges events. One for each worker, since it holds scratch space.
 public struct Judge: ~Copyable {
@@ -16,11 +17,15 @@ public struct Judge: ~Copyable {
     var gate: Gate
     var sampling: RouteSampling
     var copies: CopyWriter
+    /// The check of the tracking plan. It is nil if there is none.
+    var plan: PlanStage?
     private var emitter: Emitter
     private var sheet: VerdictSheet
     private var candidates: RouteCandidates
     /// The events that must be held, since the last call of `forgetHeld`.
     public internal(set) var held = HeldEvents()
+    /// The copies of events that the tracking plan rejects, since the last call of `forgetHeld`.
+    public internal(set) var rejected: [RejectedEvents] = []
     /// For each event of `held`, its row for the audit trail. It is empty if no verdicts are collected.
     private var heldRows: [Int] = []
     /// The routes that hold the present event.
@@ -36,6 +41,7 @@ public struct Judge: ~Copyable {
         gate = Gate(ruleset.consent, subjects: Subjects(slots: rules.subjects, key: rules.subjectKey), records: ruleset.records)
         sampling = RouteSampling(rules)
         copies = CopyWriter(ruleset)
+        plan = ruleset.trackingPlan.map { PlanStage($0, ruleset.paths) }
         emitter = Emitter(rules.emits, markSlot: rules.markSlot, messageIDSlot: rules.messageIDSlot, paths: ruleset.paths)
         sheet = VerdictSheet(ruleset.verdictKeeping, routes: rules.routes.count)
         candidates = RouteCandidates(rules.index)
@@ -125,6 +131,7 @@ public struct Judge: ~Copyable {
         } else {
             for route in 0..<rules.routes.count { visit(route, event, arrival: arrival, parcels: parcels, tally: &tally) }
         }
+        if let action = takeAction() { tally.count(action) }
         if sheet.isOn, sheet.wants { keepVerdicts(of: event) }
         if !holding.isEmpty {
             // An event that is held always has a row: the last one.
@@ -157,6 +164,10 @@ public struct Judge: ~Copyable {
             tally.count(.admitted, route: route)
             if sheet.isOn { sheet.set(.admitted, route: route) }
             copies.append(copy, event: event, arrival: arrival, parcels: parcels, gate: &gate, context: &context)
+        case .rejected(let copy):
+            tally.count(.violating, route: route)
+            if sheet.isOn { sheet.set(.violating, route: route) }
+            reject(copy, event: event, arrival: arrival)
         case .refused(let verdict):
             tally.count(verdict, route: route)
             if sheet.isOn { sheet.set(verdict, route: route) }
@@ -196,9 +207,10 @@ public struct Judge: ~Copyable {
     /// Forgets the rows of verdicts, since the events are judged again or given back.
     public mutating func forgetVerdicts() { sheet.removeAll() }
 
-    /// Forgets the events that must be held, after the caller has taken care of them.
+    /// Forgets the events that must be held and those that were rejected, after the caller has taken care of them.
     public mutating func forgetHeld() {
         held.removeAll()
+        rejected.removeAll(keepingCapacity: true)
         heldRows.removeAll(keepingCapacity: true)
     }
 
@@ -210,6 +222,8 @@ public struct Judge: ~Copyable {
 
     enum Decision: ~Copyable {
         case admitted(RouteCopy)
+        /// The tracking plan rejects the event. The copy is for the dead letters.
+        case rejected(RouteCopy)
         case refused(Verdict)
     }
 
@@ -218,6 +232,7 @@ public struct Judge: ~Copyable {
         context.begin(arrival, source)
         filter.begin(isForLedger: isForLedger)
         gate.forget(raisedFrom: raisedFrom)
+        beginPlan()
     }
 
     /// True if the event only speaks to the ledger: its type is `consent` or `reset`, and a ledger is kept. `identify`, `alias` and the
@@ -245,9 +260,17 @@ public struct Judge: ~Copyable {
                 case .isIn(let found): rate = found
                 }
             }
+            // The plan is asked last, so that it never looks at an event that no route takes.
+            let planned = ruleset.trackingPlan == nil ? .passes(event) : checkPlan(event)
             let edit = copies.edit(route, level: admitted.stateLevel, rate: rate, event)
-            guard copies.prepare(edit, event, context: context) else { return .refused(.withheld) }
-            return .admitted(RouteCopy(admitted: admitted, route: index, edit: edit))
+            switch planned {
+            case .passes(let source):
+                guard copies.prepare(edit, source, context: context) else { return .refused(.withheld) }
+                return .admitted(RouteCopy(admitted: admitted, source: source, route: index, edit: edit))
+            case .rejected:
+                guard copies.prepare(edit, event, context: context) else { return .refused(.withheld) }
+                return .rejected(RouteCopy(admitted: admitted, source: event, route: index, edit: edit))
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ public import Events
 internal import Expressions
 public import Plans
 internal import Sampling
+internal import TrackingPlans
 
 /// The routes of a plan. They are compiled once, and all workers share them.
 public final class Ruleset: Sendable {
@@ -16,6 +17,8 @@ public final class Ruleset: Sendable {
     public let providerCount: Int
 
     let rules: Rules
+    /// The plan that events must satisfy. It is nil if there is none.
+    let trackingPlan: TrackingPlan?
     /// The rules of the gate. If it is nil, the plan has no consent section, and the gate is off.
     public let consent: ConsentSection?
     /// The stages and programs that make copies if the transform of a route needs more than splices.
@@ -62,6 +65,7 @@ public final class Ruleset: Sendable {
         self.messageIDKey = messageIDKey
         self.keepsDigests = keepsDigests
         self.records = records
+        trackingPlan = plan.trackingPlan
         paths = PathTrie(wanted.paths)
         store = Store()
         routeCount = plan.routes.count
@@ -152,6 +156,7 @@ struct WantedPaths {
             || !(section?.events.isEmpty ?? true) || sent.contains { !plan.providers[$0].delivery.immediate.isEmpty }
         if readsName { paths.append(name) }
         if locatesMessageIDs || routes.contains(where: { $0.sample != nil }) { paths.append(messageID) }
+        paths += plan.trackingPlan?.paths ?? []
         for route in routes {
             paths += (route.match + route.not.match).map(\.path)
             for condition in [route.condition, route.not.condition, route.sample?.keepCondition] { paths += condition?.paths ?? [] }

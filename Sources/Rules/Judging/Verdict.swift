@@ -1,6 +1,7 @@
 // The verdicts of routes on events, and how often each was given.
 
 public import Admission
+internal import TrackingPlans
 
 /// The verdict of one route on one event.
 public enum Verdict: Hashable, Sendable {
@@ -21,12 +22,14 @@ public enum Verdict: Hashable, Sendable {
     case withdrawn
     /// The event was held. When its subjects answered, the plan no longer had the route, or the event was invalid under the plan.
     case outdated
+    /// The event violates the tracking plan, and is kept as a dead letter of the route's providers.
+    case violating
 
     /// True if the gate did not admit the event.
     var isOfGate: Bool {
         switch self {
         case .denied, .held, .expired, .withdrawn, .outdated: true
-        case .admitted, .filtered, .sampledOut, .limited, .withheld: false
+        case .admitted, .filtered, .sampledOut, .limited, .withheld, .violating: false
         }
     }
 
@@ -61,6 +64,13 @@ public struct Tally: Sendable {
     public private(set) var emitted = 0
     /// The number of times that a rule of `emit` emitted nothing because an expression failed.
     public private(set) var emitErrors = 0
+    /// The number of events and emitted events that violated the tracking plan, by what was done with them: the order is that of
+    /// `ViolationAction.allCases`.
+    private var violations = [Int](repeating: 0, count: ViolationAction.allCases.count)
+    /// The same numbers with the words for what was done.
+    public var violationsByAction: [(action: String, count: Int)] {
+        zip(ViolationAction.allCases, violations).map { ($0.rawValue, $1) }
+    }
     /// The errors of expressions, by route.
     private var keepErrors: [Int]
     private var transformErrors: [Int]
@@ -77,9 +87,9 @@ public struct Tally: Sendable {
     /// Every verdict that can be given, in the order of the columns.
     public static let columns: [Verdict] =
         [.admitted] + FilterStage.allCases.map(Verdict.filtered) + Denial.allCases.map(Verdict.denied) + [
-            .held, .sampledOut, .limited, .withheld, .expired, .withdrawn, .outdated,
+            .held, .sampledOut, .limited, .withheld, .expired, .withdrawn, .outdated, .violating,
         ]
-    private static let width = 23
+    private static let width = 24
 
     /// Returns the index of a verdict in `columns`.
     public static func column(of verdict: Verdict) -> Int {
@@ -107,6 +117,7 @@ public struct Tally: Sendable {
         case .expired: 20
         case .withdrawn: 21
         case .outdated: 22
+        case .violating: 23
         }
     }
 
@@ -169,10 +180,12 @@ public struct Tally: Sendable {
         duplicates += other.duplicates
         emitted += other.emitted
         emitErrors += other.emitErrors
+        for i in violations.indices { violations[i] += other.violations[i] }
     }
 
     public mutating func removeAll() {
         (events, duplicates, emitted, emitErrors) = (0, 0, 0, 0)
+        for i in violations.indices { violations[i] = 0 }
         for i in counts.indices { counts[i] = 0 }
         for i in keepErrors.indices { keepErrors[i] = 0 }
         for i in transformErrors.indices { transformErrors[i] = 0 }
@@ -187,6 +200,7 @@ public struct Tally: Sendable {
     mutating func countTransformErrors(_ count: Int, route: Int) { transformErrors[route] += count }
     mutating func countKeepErrors(_ count: Int, route: Int) { keepErrors[route] += count }
     mutating func countEmitted() { emitted += 1 }
+    mutating func count(_ action: ViolationAction) { violations[ViolationAction.allCases.firstIndex(of: action)!] += 1 }
     mutating func countEmitErrors(_ count: Int) { emitErrors += count }
     @inline(__always) mutating func countEvent() { events += 1 }
     public mutating func countDuplicate() { duplicates += 1 }

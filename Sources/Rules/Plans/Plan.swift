@@ -5,6 +5,7 @@ public import Document
 public import Editing
 public import Events
 public import Expressions
+public import TrackingPlans
 
 public struct Plan: Sendable {
     public var keys: [Key] = []
@@ -22,6 +23,8 @@ public struct Plan: Sendable {
     public var consent: ConsentPlan?
     public var providers: [ProviderPlan] = []
     public var emits: [EmitPlan] = []
+    /// The plan that events must satisfy. It is nil if there is none.
+    public var trackingPlan: TrackingPlan?
     public var routes: [RoutePlan] = []
     /// The texts that no output may show.
     public var hidden = HiddenTexts()

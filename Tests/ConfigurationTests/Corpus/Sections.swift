@@ -39,7 +39,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:2: unknown key 'spool', expected $schema, version, keys, limits, message_id, state, audit, shutdown, admin, sources, consent, providers, emit, routes or lint"
+                "1:2: unknown key 'spool', expected $schema, version, keys, limits, message_id, state, audit, shutdown, admin, sources, consent, providers, emit, plan, routes or lint"
             ]),
         Broken(
             "allowances that are no numbers of findings",
@@ -62,7 +62,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:2: unknown key 'where', expected $schema, version, keys, limits, message_id, state, audit, shutdown, admin, sources, consent, providers, emit, routes or lint"
+                "1:2: unknown key 'where', expected $schema, version, keys, limits, message_id, state, audit, shutdown, admin, sources, consent, providers, emit, plan, routes or lint"
             ]),
         Broken(
             "duplicate sections",

@@ -54,7 +54,7 @@ struct PlanSheet {
         let words = PlanWords(plan)
         sections =
             [
-                words.keys, words.sources, words.limits, words.messageIDs, words.consent, words.emits, words.routes,
+                words.keys, words.sources, words.limits, words.messageIDs, words.consent, words.emits, words.trackingPlan, words.routes,
                 words.providers(modules), words.state, words.audit, words.shutdown, words.admin,
             ].compactMap { $0 }
     }

@@ -66,6 +66,10 @@ public struct Metrics {
             "switchyard_duplicates_total", kind: "counter", help: "Duplicate events that were dropped.",
             samples: [("", Double(router.duplicates))])
         family("switchyard_emitted_total", kind: "counter", help: "Events that emit rules made.", samples: [("", Double(router.emitted))])
+        family(
+            "switchyard_plan_violations_total", kind: "counter",
+            help: "Events that violated the tracking plan, by what was done with them.",
+            samples: router.violations.map { ("action=\(quoted($0.action))", Double($0.count)) })
         if let inbox = router.inbox {
             family(
                 "switchyard_inbox_submissions", kind: "gauge", help: "Requests that wait for a worker.",

@@ -18,6 +18,7 @@ extension Verdict {
         case .sampledOut: "sampled out"
         case .limited: "over the limit"
         case .withheld: "held back by a transform"
+        case .violating: "against the tracking plan"
         }
     }
 
@@ -34,6 +35,7 @@ extension Verdict {
         case .sampledOut: "sampled_out"
         case .limited: "limited"
         case .withheld: "withheld"
+        case .violating: "violating"
         }
     }
 }

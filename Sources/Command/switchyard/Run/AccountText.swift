@@ -45,6 +45,8 @@ extension Account {
             lines.append("route \(routes[route]): \(parts.isEmpty ? "nothing" : parts.joined(separator: ", "))\(erring)")
         }
         if verdicts.emitErrors > 0 { lines.append("emit errors: \(grouped(verdicts.emitErrors))") }
+        let violations = verdicts.violationsByAction.filter { $0.count > 0 }.map { "\(grouped($0.count)) \($0.action)" }
+        if !violations.isEmpty { lines.append("violations of the tracking plan: \(violations.joined(separator: ", "))") }
         if held.events > 0 || held.resumed > 0 {
             let resumed = held.resumed == 0 ? "" : ", \(grouped(held.resumed)) resumed"
             lines.append("held for consent: \(grouped(held.events)) events, \(grouped(held.bytes)) bytes\(resumed)")
@@ -107,10 +109,11 @@ extension Account {
             ("held_damaged", held.damaged), ("dead_letters_damaged", damagedLetters),
         ]
         let heard = consent.named.map { "\"\($0.name)\":\($0.count)" }.joined(separator: ",")
+        let violations = verdicts.violationsByAction.map { "\"\($0.action)\":\($0.count)" }.joined(separator: ",")
         let head = counts.map { "\"\($0.0)\":\($0.1)," }.joined()
         let parts = [("routes", routeParts), ("providers", providerParts)].map { "\"\($0)\":[\($1.joined(separator: ","))]" }
         let spools = StatusReport.json(left, at: Clock.system.wall())
-        return "{\(head)\"consent\":{\(heard)},\(parts.joined(separator: ",")),\"spools\":\(spools)}"
+        return "{\(head)\"consent\":{\(heard)},\"violations\":{\(violations)},\(parts.joined(separator: ",")),\"spools\":\(spools)}"
     }
 }
 

@@ -9,15 +9,22 @@ final class PlanReading: Reading {
     fileprivate struct Context {
         let file: String
         let catalog: any ModuleCatalog
+        let contents: Contents
         var providers: [String: Int] = [:]
         var consent: ConsentNames?
         var descriptions: [String: Result<ModuleDescription?, ModuleFault>] = [:]
     }
 
+    /// Reads a file that the configuration names.
+    typealias Contents = (String) -> Result<[UInt8], PlaceholderFault>
+
     fileprivate var context: Context
 
-    init(_ source: Source, file: String, catalog: any ModuleCatalog, faults: [LocatedFault] = []) {
-        context = Context(file: file, catalog: catalog)
+    init(
+        _ source: Source, file: String, catalog: any ModuleCatalog, faults: [LocatedFault] = [],
+        contents: @escaping Contents = { _ in .failure(PlaceholderFault("no file is read")) }
+    ) {
+        context = Context(file: file, catalog: catalog, contents: contents)
         super.init(source, faults: faults)
     }
 }
@@ -42,6 +49,9 @@ extension Reading {
     }
 
     var catalog: any ModuleCatalog { plan.context.catalog }
+
+    /// Returns the contents of a file that the configuration names.
+    func contents(_ path: String) -> Result<[UInt8], PlaceholderFault> { plan.context.contents(path) }
 
     /// Asks the catalog for the descriptions of all these modules at once, before they are needed one by one.
     func prepareDescriptions(of modules: [String]) {

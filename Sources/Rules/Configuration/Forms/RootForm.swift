@@ -44,6 +44,9 @@ enum RootForm {
                 "emit", EmitForms.emits, "Rules that make a second event from one; none when left out.",
                 example: #"[{"where": "properties.ms > 1000", "event": {"event": "slow_request"}}]"#, into: \.emits),
             Member(
+                "plan", TrackingPlanForms.plan, "The file of the tracking plan that events must satisfy; none when left out.",
+                example: #""plan.json""#, into: \.trackingPlan),
+            Member(
                 "routes", RouteForms.routes, required: true, "What each provider gets. Every route sees every event.",
                 example: #"[{"name": "all", "to": ["archive"]}]"#, into: \.routes),
             LintForms.member(),
@@ -53,6 +56,7 @@ enum RootForm {
         SourceForms.checkRoutes(plan, node: node, reading: reading)
         SourceForms.checkLedger(plan, node: node, reading: reading)
         ConsentForms.checkKeys(plan, node: node, reading: reading)
+        TrackingPlanForms.checkPrivate(plan, node: node, reading: reading)
         AuditForms.checkKeys(plan, node: node, reading: reading)
         return plan
     }

@@ -52,7 +52,8 @@ public struct BinStep: Step {
 
     public func effects(_ shown: (String) -> String) -> [MemberEffect] {
         members.map {
-            MemberEffect(.changed, [$0.path], "coarser: one of \($0.bounds.count + 1) ranges, by \($0.bounds.joined(separator: ", "))")
+            MemberEffect(
+                .changed, [$0.path], "coarser: one of \($0.bounds.count + 1) ranges, by \($0.bounds.joined(separator: ", "))", hides: true)
         }
     }
 

@@ -38,7 +38,7 @@ public struct GeoStep: Step {
     }
 
     public func effects(_ shown: (String) -> String) -> [MemberEffect] {
-        [MemberEffect(.changed, paths, "coarser: only \(keep.map(shown).joined(separator: ", "))")]
+        [MemberEffect(.changed, paths, "coarser: only \(keep.map(shown).joined(separator: ", "))", hides: true)]
     }
 
     public func code(_ resources: StepResources) -> StepCode {

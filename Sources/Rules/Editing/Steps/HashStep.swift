@@ -61,7 +61,10 @@ public struct HashStep: Step {
     }
 
     public func effects(_ shown: (String) -> String) -> [MemberEffect] {
-        [MemberEffect(.changed, paths, "hashed with the key \(shown(keyName))" + (digits.map { ", cut to \($0) digits" } ?? ""))]
+        [
+            MemberEffect(
+                .changed, paths, "hashed with the key \(shown(keyName))" + (digits.map { ", cut to \($0) digits" } ?? ""), hides: true)
+        ]
     }
 
     public func code(_ resources: StepResources) -> StepCode {

@@ -38,7 +38,7 @@ public struct IPStep: Step {
     public func summary(_ shown: (String) -> String) -> String { "ip \(list(paths, shown)) to /\(v4) and /\(v6)" }
 
     public func effects(_ shown: (String) -> String) -> [MemberEffect] {
-        [MemberEffect(.changed, paths, "coarser: only the network, /\(v4) of IPv4 and /\(v6) of IPv6")]
+        [MemberEffect(.changed, paths, "coarser: only the network, /\(v4) of IPv4 and /\(v6) of IPv6", hides: true)]
     }
 
     public func code(_ resources: StepResources) -> StepCode {

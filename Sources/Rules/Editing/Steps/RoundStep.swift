@@ -65,8 +65,8 @@ public struct RoundStep: Step {
     public func effects(_ shown: (String) -> String) -> [MemberEffect] {
         members.map { member in
             switch member.to {
-            case .multiple(let step): MemberEffect(.changed, [member.path], "coarser: rounded to multiples of \(step)")
-            case .time(let unit): MemberEffect(.changed, [member.path], "coarser: rounded down to the \(unit.rawValue)")
+            case .multiple(let step): MemberEffect(.changed, [member.path], "coarser: rounded to multiples of \(step)", hides: true)
+            case .time(let unit): MemberEffect(.changed, [member.path], "coarser: rounded down to the \(unit.rawValue)", hides: true)
             }
         }
     }

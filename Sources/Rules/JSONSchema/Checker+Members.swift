@@ -1,0 +1,210 @@
+// The part of the checker for objects and lists. A key that stands twice in an object, in whatever form it is written, is a violation: the
+// readers of such an event would disagree on its value.
+
+internal import Events
+
+/// The members of an object, or the items of a list, that some keyword looked at: one flag for each, in their order.
+struct Seen {
+    let flags: UnsafeMutablePointer<Bool>
+    let count: Int
+
+    @inline(__always) func note(_ index: Int) {
+        assert(index < count, "more members are looked at than the object has")
+        flags[index] = true
+    }
+}
+
+/// The keys of an object that its schema does not name. Up to sixteen are compared with each other; beyond that their hashes are.
+private struct OtherKeys {
+    static let few = 16
+    var count = 0
+    var keys: InlineArray<16, ByteRun?> = InlineArray(repeating: nil)
+    var hashes: Set<Int> = []
+}
+
+extension SchemaChecker {
+    mutating func checkObject(_ rule: UnsafePointer<SchemaRule>, _ start: Bytes, _ seen: Seen?) -> Bytes? {
+        let members = rule.pointee.members
+        var p = skipSpace(start + 1)
+        var count = 0
+        var required = 0
+        // One bit for each member that the schema names. Of a schema with more, the others are treated like those that it does not name.
+        var known: UInt64 = 0
+        var others = OtherKeys()
+        while p[0] != UInt8(ascii: "}") {
+            guard take(1, start) else { return nil }
+            let key = p
+            let keyEnd = stringEnd(p)
+            let run = ByteRun(base: key + 1, count: keyEnd - key - 2)
+            p = skipSpace(skipSpace(keyEnd) + 1)
+            let value = p
+            let member = find(run, in: members)
+            if member >= 0, member < 64 {
+                guard known & 1 << UInt64(member) == 0 else { return fail(.duplicate, value) }
+                known |= 1 << UInt64(member)
+            } else if isRepeated(run, &others) {
+                return fail(.duplicate, value)
+            }
+            if member >= 0, members[member].isRequired { required += 1 }
+            if rule.pointee.names >= 0, visit(rule.pointee.names, key, nil) == nil { return rename(to: .propertyNames, key) }
+            guard let end = checkMember(rule, key: key, keyEnd: keyEnd, value, member: member, seen, index: count) else { return nil }
+            count += 1
+            p = skipSpace(end)
+            if p[0] == UInt8(ascii: ",") { p = skipSpace(p + 1) }
+        }
+        if required < rule.pointee.required { return fail(.required, start, missing: missing(members, in: start)) }
+        if count < rule.pointee.minProperties { return fail(.minProperties, start) }
+        if count > rule.pointee.maxProperties { return fail(.maxProperties, start) }
+        return p + 1
+    }
+
+    /// Checks the value of one member. Returns the place after it.
+    @inline(__always) private mutating func checkMember(
+        _ rule: UnsafePointer<SchemaRule>, key: Bytes, keyEnd: Bytes, _ value: Bytes, member: Int, _ seen: Seen?, index: Int
+    ) -> Bytes? {
+        var end: Bytes?
+        if member >= 0, rule.pointee.members[member].schema >= 0 {
+            end = visit(rule.pointee.members[member].schema, value, nil)
+            if end == nil { return nil }
+        }
+        for pattern in rule.pointee.patterns where matches(pattern.pattern, key, keyEnd) {
+            end = visit(pattern.schema, value, nil)
+            if end == nil { return nil }
+        }
+        if isExhausted { return nil }
+        if end == nil, rule.pointee.additional >= 0 {
+            end = visit(rule.pointee.additional, value, nil)
+            if end == nil { return rules[rule.pointee.additional].isSatisfiable ? nil : rename(to: .additionalProperties, value) }
+        }
+        guard let end else { return valueEnd(value) }
+        seen?.note(index)
+        return end
+    }
+
+    /// Names another keyword for the violation that was just noted.
+    @inline(never) mutating func rename(to keyword: Keyword, _ value: Bytes) -> Bytes? {
+        if isExhausted { return nil }
+        violation = nil
+        return fail(keyword, value)
+    }
+
+    /// Returns the index of the member with this key, or -1.
+    @inline(__always) private func find(_ key: ByteRun, in members: UnsafeBufferPointer<MemberRule>) -> Int {
+        for index in members.indices where members[index].key == key { return index }
+        return key.hasEscape ? findEscaped(key, in: members) : -1
+    }
+
+    @inline(never) private func findEscaped(_ key: ByteRun, in members: UnsafeBufferPointer<MemberRule>) -> Int {
+        SchemaChecker.withKey(key) { text in members.firstIndex { $0.key == text } ?? -1 }
+    }
+
+    /// Calls the body with the decoded bytes of a key.
+    static func withKey<R>(_ key: ByteRun, _ body: (ByteRun) -> R) -> R {
+        guard key.hasEscape else { return body(key) }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: key.count + 8) { buffer in
+            let count = Text.unescape(key.base, key.base + key.count, into: buffer.baseAddress!, keepsHalves: true) ?? 0
+            return body(ByteRun(base: Bytes(buffer.baseAddress!), count: count))
+        }
+    }
+
+    /// Returns true if the key came before among those that the schema does not name.
+    @inline(never) private func isRepeated(_ key: ByteRun, _ others: inout OtherKeys) -> Bool {
+        defer { others.count += 1 }
+        if others.count < OtherKeys.few {
+            for index in 0..<others.count where SchemaChecker.sameKey(key, others.keys[index]!) { return true }
+            others.keys[others.count] = key
+            return false
+        }
+        if others.hashes.isEmpty {
+            for index in 0..<OtherKeys.few { others.hashes.insert(SchemaChecker.hash(others.keys[index]!)) }
+        }
+        return !others.hashes.insert(SchemaChecker.hash(key)).inserted
+    }
+
+    private static func sameKey(_ a: ByteRun, _ b: ByteRun) -> Bool {
+        if !a.hasEscape, !b.hasEscape { return a == b }
+        return withKey(a) { a in withKey(b) { b in a == b } }
+    }
+
+    private static func hash(_ key: ByteRun) -> Int {
+        withKey(key) { text in
+            var hasher = Hasher()
+            hasher.combine(bytes: UnsafeRawBufferPointer(start: text.base, count: text.count))
+            return hasher.finalize()
+        }
+    }
+
+    /// Returns the first required key that the object lacks.
+    private func missing(_ members: UnsafeBufferPointer<MemberRule>, in object: Bytes) -> ByteRun? {
+        members.first { $0.isRequired && !has($0.key, in: object) }?.key
+    }
+
+    /// Returns true if the object has a member with this key.
+    func has(_ wanted: ByteRun, in object: Bytes) -> Bool { member(wanted, in: object) != nil }
+
+    /// Returns the value of the member with this key.
+    func member(_ wanted: ByteRun, in object: Bytes) -> Bytes? {
+        var p = skipSpace(object + 1)
+        while p[0] != UInt8(ascii: "}") {
+            let end = stringEnd(p)
+            let key = ByteRun(base: p + 1, count: end - p - 2)
+            p = skipSpace(skipSpace(end) + 1)
+            if key == wanted || key.hasEscape && SchemaChecker.withKey(key, { $0 == wanted }) { return p }
+            p = skipSpace(valueEnd(p))
+            if p[0] == UInt8(ascii: ",") { p = skipSpace(p + 1) }
+        }
+        return nil
+    }
+
+    // MARK: - Lists
+
+    mutating func checkList(_ rule: UnsafePointer<SchemaRule>, _ start: Bytes, _ seen: Seen?) -> Bytes? {
+        var p = skipSpace(start + 1)
+        var count = 0
+        var contained = 0
+        let prefix = rule.pointee.prefix
+        while p[0] != UInt8(ascii: "]") {
+            guard take(1, start) else { return nil }
+            var end: Bytes?
+            let schema = count < prefix.count ? prefix[count] : rule.pointee.items
+            if schema >= 0 {
+                end = visit(schema, p, nil)
+                if end == nil { return nil }
+                seen?.note(count)
+            }
+            if rule.pointee.contains >= 0 {
+                if let after = visit(rule.pointee.contains, p, nil) {
+                    end = after
+                    contained += 1
+                    seen?.note(count)
+                } else if isExhausted {
+                    return nil
+                } else {
+                    violation = nil
+                }
+            }
+            if rule.pointee.isUnique, isRepeated(p, from: start) { return fail(.uniqueItems, start) }
+            if stepsLeft < 0 { return nil }
+            count += 1
+            p = skipSpace(end ?? valueEnd(p))
+            if p[0] == UInt8(ascii: ",") { p = skipSpace(p + 1) }
+        }
+        if count < rule.pointee.minItems { return fail(.minItems, start) }
+        if count > rule.pointee.maxItems { return fail(.maxItems, start) }
+        if rule.pointee.contains >= 0, contained < rule.pointee.minContains || contained > rule.pointee.maxContains {
+            return fail(.contains, start)
+        }
+        return p + 1
+    }
+
+    /// Returns true if the item came before in its list.
+    private mutating func isRepeated(_ item: Bytes, from list: Bytes) -> Bool {
+        var p = skipSpace(list + 1)
+        while p < item {
+            guard take(1, list) else { return false }
+            if equals(p, item) { return true }
+            p = skipSpace(skipSpace(valueEnd(p)) + 1)
+        }
+        return false
+    }
+}

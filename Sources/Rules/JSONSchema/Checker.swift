@@ -1,0 +1,184 @@
+// Checks one JSON value against a compiled schema, where it lies. The scanner has proved that the value is valid JSON. The checker walks through
+// the value once, and again only for keywords that combine schemas. It builds nothing for a value without `unevaluatedProperties`,
+// `unevaluatedItems` and escapes. Its steps and its depth are bounded: beyond them the value counts as violating. It never changes the value.
+
+public import Events
+internal import Expressions
+
+/// Checks values. One for each thread, since it counts the steps of the present value.
+public struct SchemaChecker: ~Copyable {
+    /// The steps that the check of one value may take. A member, an item and a subschema take one each; a comparison or a search takes more
+    /// with the length of its text.
+    public static let mostSteps = 500_000
+    /// The most levels of objects, lists and references.
+    static let deepest = 256
+
+    let schema: JSONSchema
+    let rules: UnsafePointer<SchemaRule>
+    var stepsLeft = 0
+    var depth = 0
+    var violation: Violation?
+    /// The schema resources that the check has entered, from the outermost one. It is used only if the schema has dynamic references.
+    var scope: [Int] = []
+
+    public init(_ schema: JSONSchema) {
+        self.schema = schema
+        rules = schema.rules.baseAddress!
+    }
+
+    /// Returns the first violation in the value that begins at `value`, or nil if it satisfies the schema. `root` is an index that
+    /// `JSONSchema.root` gave.
+    public mutating func check(_ value: Bytes, root: Int) -> Violation? {
+        stepsLeft = SchemaChecker.mostSteps
+        depth = 0
+        violation = nil
+        scope.removeAll(keepingCapacity: true)
+        if visit(root, value, nil) != nil { return nil }
+        assert(violation != nil, "a value is refused without a reason")
+        return violation
+    }
+
+    /// Notes the violation, unless one was noted before. Returns nil.
+    @inline(never) mutating func fail(_ keyword: Keyword, _ value: Bytes, missing: ByteRun? = nil) -> Bytes? {
+        if violation == nil { violation = Violation(keyword: keyword, value: value, missing: missing) }
+        return nil
+    }
+
+    /// Takes steps. Returns false and fails if too few are left.
+    @inline(__always) mutating func take(_ steps: Int, _ value: Bytes) -> Bool {
+        stepsLeft &-= steps
+        if stepsLeft >= 0 { return true }
+        return fail(.steps, value) != nil
+    }
+
+    /// True if the check cannot go on, so that no other branch may be tried.
+    var isExhausted: Bool { stepsLeft < 0 || violation?.keyword == .depth }
+
+    /// Checks the value that begins at `p`. Returns the place after it, or nil if it violates the schema. `seen` gets the members or items
+    /// that a keyword looked at.
+    mutating func visit(_ index: Int, _ p: Bytes, _ seen: Seen?) -> Bytes? {
+        let rule = rules + index
+        guard take(1, p) else { return nil }
+        if rule.pointee.tracksRest || schema.hasDynamicNames { return visitSlowly(rule, p, seen) }
+        let end = visitValue(rule, p, seen)
+        guard let end, rule.pointee.isCombined else { return end }
+        return combine(rule, p, seen) ? end : nil
+    }
+
+    @inline(__always) mutating func visitValue(_ rule: UnsafePointer<SchemaRule>, _ p: Bytes, _ seen: Seen?) -> Bytes? {
+        guard rule.pointee.isSatisfiable else { return fail(.false, p) }
+        let types = rule.pointee.types
+        let end: Bytes?
+        switch p[0] {
+        case UInt8(ascii: "\""):
+            guard types.contains(.string) else { return fail(.type, p) }
+            end = stringEnd(p)
+            if rule.pointee.testsStrings, !checkString(rule, p, end!) { return nil }
+        case UInt8(ascii: "{"):
+            guard types.contains(.object) else { return fail(.type, p) }
+            if rule.pointee.testsObjects {
+                guard depth < SchemaChecker.deepest else { return fail(.depth, p) }
+                depth += 1
+                end = checkObject(rule, p, seen)
+                depth -= 1
+            } else {
+                end = valueEnd(p)
+            }
+        case UInt8(ascii: "["):
+            guard types.contains(.array) else { return fail(.type, p) }
+            if rule.pointee.testsArrays {
+                guard depth < SchemaChecker.deepest else { return fail(.depth, p) }
+                depth += 1
+                end = checkList(rule, p, seen)
+                depth -= 1
+            } else {
+                end = valueEnd(p)
+            }
+        case UInt8(ascii: "t"), UInt8(ascii: "f"):
+            guard types.contains(.boolean) else { return fail(.type, p) }
+            end = p + (p[0] == UInt8(ascii: "t") ? 4 : 5)
+        case UInt8(ascii: "n"):
+            guard types.contains(.null) else { return fail(.type, p) }
+            end = p + 4
+        default:
+            end = valueEnd(p)
+            if !types.contains(.number) {
+                guard types.contains(.integer), isPlainInteger(p, end!) || DecimalText(p, end!).isInteger else { return fail(.type, p) }
+            }
+            if rule.pointee.testsNumbers, !checkNumber(rule, p, end!) { return nil }
+        }
+        guard let end, let values = rule.pointee.values else { return end }
+        guard take(values.count, p) else { return nil }
+        for value in values where equals(p, value.base) { return end }
+        return fail(rule.pointee.isConstant ? .const : .enum, p)
+    }
+
+    @inline(__always) private func isPlainInteger(_ p: Bytes, _ end: Bytes) -> Bool {
+        var p = p[0] == UInt8(ascii: "-") ? p + 1 : p
+        while p < end {
+            if p[0] &- 0x30 > 9 { return false }
+            p += 1
+        }
+        return true
+    }
+
+    private mutating func checkNumber(_ rule: UnsafePointer<SchemaRule>, _ p: Bytes, _ end: Bytes) -> Bool {
+        guard take((end - p) >> 4, p) else { return false }
+        let number = DecimalText(p, end)
+        if let least = rule.pointee.minimum, number.compared(to: least.pointee) < 0 { return fail(.minimum, p) != nil }
+        if let most = rule.pointee.maximum, number.compared(to: most.pointee) > 0 { return fail(.maximum, p) != nil }
+        if let least = rule.pointee.exclusiveMinimum, number.compared(to: least.pointee) <= 0 { return fail(.exclusiveMinimum, p) != nil }
+        if let most = rule.pointee.exclusiveMaximum, number.compared(to: most.pointee) >= 0 { return fail(.exclusiveMaximum, p) != nil }
+        if let divisor = rule.pointee.multipleOf, !divisor.pointee.divides(number) { return fail(.multipleOf, p) != nil }
+        return true
+    }
+
+    private mutating func checkString(_ rule: UnsafePointer<SchemaRule>, _ p: Bytes, _ end: Bytes) -> Bool {
+        guard take((end - p) >> 4, p) else { return false }
+        if rule.pointee.minLength > 0 || rule.pointee.maxLength < .max {
+            let length = SchemaChecker.characters(p + 1, end - 1)
+            if length < rule.pointee.minLength { return fail(.minLength, p) != nil }
+            if length > rule.pointee.maxLength { return fail(.maxLength, p) != nil }
+        }
+        if rule.pointee.pattern >= 0, !matches(rule.pointee.pattern, p, end) { return fail(.pattern, p) != nil }
+        return true
+    }
+
+    /// Returns the number of characters of a string's body. An escape is one character, and so is a surrogate pair of two escapes.
+    private static func characters(_ start: Bytes, _ end: Bytes) -> Int {
+        var p = start
+        var count = 0
+        while p < end {
+            guard p[0] == UInt8(ascii: "\\") else {
+                if p[0] & 0xc0 != 0x80 { count += 1 }
+                p += 1
+                continue
+            }
+            guard p[1] == UInt8(ascii: "u") else {
+                count += 1
+                p += 2
+                continue
+            }
+            let isHigh = p[2] | 0x20 == UInt8(ascii: "d") && "89abAB".utf8.contains(p[3])
+            let isPair =
+                isHigh && end - p >= 12 && p[6] == UInt8(ascii: "\\") && p[7] == UInt8(ascii: "u") && p[8] | 0x20 == UInt8(ascii: "d")
+                && "cdefCDEF".utf8.contains(p[9])
+            count += 1
+            p += isPair ? 12 : 6
+        }
+        return count
+    }
+
+    /// Returns true if the pattern is found in the string with these quotes. A string with a lone surrogate is not text, so nothing is found.
+    mutating func matches(_ pattern: Int, _ p: Bytes, _ end: Bytes) -> Bool {
+        let pattern = schema.patterns[pattern]
+        let body = UnsafeBufferPointer(start: p + 1, count: end - p - 2)
+        guard take(pattern.steps(toRead: body.count), p) else { return false }
+        return Text.withText(body) { text in
+            guard let text else { return false }
+            return withUnsafeTemporaryAllocation(of: Int.self, capacity: 2) { spans in
+                pattern.find(text.baseAddress ?? p, length: text.count, from: 0, spans: spans.baseAddress!, count: 1)
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+// A tracking plan: which events there are, in which versions, what their members must be, and what happens to an event that violates it. It is
+// read from a file of its own (`PlanFile.swift`) and compiled once; all workers share it. It never changes afterwards.
+
+public import Events
+internal import Expressions
+internal import JSONSchema
+
+/// What happens to an event that violates the plan. The raw values are the words of the file.
+public enum ViolationAction: String, Sendable, CaseIterable, BitwiseCopyable {
+    /// It is counted and passes.
+    case count
+    /// It passes with a member that says what it violates.
+    case mark
+    /// The offending members are removed. It is rejected if that does not suffice.
+    case strip
+    /// It goes to the dead letters.
+    case reject
+}
+
+public final class TrackingPlan: @unchecked Sendable {
+    /// The member that says the version of an event, unless the plan names another one.
+    public static let defaultVersion = Path(keys: ["context", "schema_version"])
+    /// The member that tells what a marked event violates.
+    public static let mark = Path(keys: ["context", "switchyard", "violation"])
+    static let name = Path(keys: ["event"])
+    static let type = Path(keys: ["type"])
+    static let properties = Path(keys: ["properties"])
+    static let traits = Path(keys: ["traits"])
+
+    /// An event of the plan, for people.
+    public struct Event: Sendable {
+        public var name: String
+        public var owner: String?
+        public var description: String?
+        public var action: ViolationAction
+        /// The versions that have schemas of their own.
+        public var versions: [String]
+    }
+
+    /// A member that is private.
+    public struct PrivateMember: Sendable, Hashable {
+        /// The name of its event.
+        public var event: String
+        public var path: Path
+    }
+
+    public let events: [Event]
+    public let privateMembers: [PrivateMember]
+    /// What happens to events that the plan does not name. It is nil if they pass.
+    public let unplanned: ViolationAction?
+    /// The pattern that the names of events match. It is nil if there is no rule.
+    public let namePattern: String?
+    /// The members that the checker reads.
+    public let paths: [Path]
+
+    let version: Path
+    let nameRule: CompiledPattern?
+    /// What happens to an event whose name breaks the rule and that the plan does not name.
+    let action: ViolationAction
+    let schema: JSONSchema
+    let rules: UnsafeBufferPointer<EventRule>
+    /// The members that must be there, whose places `EventRule.required` has as indices.
+    let required: [Path]
+    private let store: Store
+    private let table: UnsafeBufferPointer<Int32>
+
+    init(
+        _ draft: PlanDraft, events: [Event], rules: [EventRule], required: [Path], privateMembers: [PrivateMember],
+        nameRule: CompiledPattern?, schema: JSONSchema, store: Store
+    ) {
+        self.events = events
+        self.rules = store.list(rules)
+        self.required = required
+        self.privateMembers = privateMembers
+        self.schema = schema
+        self.store = store
+        self.nameRule = nameRule
+        namePattern = draft.names
+        unplanned = draft.unplanned
+        action = draft.action
+        version = draft.version
+        paths =
+            [TrackingPlan.name, TrackingPlan.type, TrackingPlan.properties, TrackingPlan.traits, TrackingPlan.mark, draft.version]
+            + required
+        var table = [Int32](repeating: -1, count: TrackingPlan.size(rules.count))
+        for (index, rule) in rules.enumerated() {
+            var place = TrackingPlan.place(rule.name, size: table.count)
+            while table[place] >= 0 { place = (place + 1) & (table.count - 1) }
+            table[place] = Int32(index)
+        }
+        self.table = store.list(table)
+    }
+
+    private static func size(_ count: Int) -> Int {
+        var size = 16
+        while size < count * 4 { size *= 2 }
+        return size
+    }
+
+    @inline(__always) private static func place(_ name: ByteRun, size: Int) -> Int {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for i in 0..<name.count { hash = (hash ^ UInt64(name.base[i])) &* 0x100_0000_01b3 }
+        return Int(truncatingIfNeeded: (hash >> 32) ^ hash) & (size - 1)
+    }
+
+    /// Returns the rule for events of this name, or nil.
+    @inline(__always) func rule(_ name: ByteRun) -> UnsafePointer<EventRule>? {
+        var place = TrackingPlan.place(name, size: table.count)
+        while table[place] >= 0 {
+            let rule = rules.baseAddress! + Int(table[place])
+            if rule.pointee.name == name { return rule }
+            place = (place + 1) & (table.count - 1)
+        }
+        return nil
+    }
+}
+
+/// What the plan demands of the events of one name.
+struct EventRule: BitwiseCopyable {
+    let name: ByteRun
+    let action: ViolationAction
+    /// The schemas for events without a version.
+    let plain: SchemaRoots
+    let versions: UnsafeBufferPointer<VersionRule>
+    /// Indices into `TrackingPlan.required`.
+    let required: UnsafeBufferPointer<Int>
+}
+
+struct VersionRule: BitwiseCopyable {
+    let name: ByteRun
+    let roots: SchemaRoots
+}
+
+/// The roots of the schemas of `properties` and `traits`. -1 means that there is none.
+struct SchemaRoots: BitwiseCopyable {
+    var properties = -1
+    var traits = -1
+    var isEmpty: Bool { properties < 0 && traits < 0 }
+}
