@@ -34,7 +34,7 @@ public struct Coverage: Sendable {
             case .admitted: routes[index].taken = true
             case .denied, .held: routes[index].denied = true
             case .sampledOut, .limited: routes[index].sampledOut = true
-            case .filtered, .withheld, .rejected: break
+            case .filtered, .violating, .withheld, .rejected: break
             }
             for shaped in route.shaped where shaped.outcome == .filtered {
                 for filter in routes[index].filters.indices where routes[index].filters[filter].provider == shaped.provider {
