@@ -84,6 +84,7 @@ public struct Explanation: Sendable {
     ) throws(WrongCount) {
         let rules = rules ?? CompiledRules(plan, ledger)
         let (ruleset, levels) = (rules.ruleset, rules.levels)
+        ruleset.forgetEvents()
         var worker = Worker(ruleset, lineLimit: plan.limits.line, depth: plan.limits.depth, blockSize: text.count)
         text.withUnsafeBytes { worker.block.text.append(contentsOf: $0) }
         worker.block.arrival = now

@@ -39,7 +39,7 @@ struct TestRun {
         var results: [TestResult] = []
         var explanations: [Explanation] = []
         var edits: [Edit] = []
-        let rules = CompiledRules.forManyEvents(plan, ledger?.view)
+        let rules = CompiledRules(plan, ledger?.view)
         for test in file.tests.tests {
             let now = test.now ?? file.tests.now
             let source = test.source.flatMap { name in plan.sources.firstIndex { $0.name == name } } ?? 0

@@ -61,7 +61,7 @@ private func compare(_ old: Plan, _ new: Plan, _ file: String, _ state: String?)
     }
     let now = Clock.system.wall()
     var comparison = EventComparison()
-    let rules = (CompiledRules.forManyEvents(old, ledgers.0), CompiledRules.forManyEvents(new, ledgers.1))
+    let rules = (CompiledRules(old, ledgers.0), CompiledRules(new, ledgers.1))
     func explain(_ line: [UInt8], _ plan: Plan, _ ledger: LedgerView?, _ rules: CompiledRules?) -> Explanation? {
         guard var explanation = try? Explanation(of: line, from: "", by: plan, now: now, ledger: ledger, rules: rules) else { return nil }
         explanation.hide(plan.hidden)
