@@ -122,6 +122,18 @@ import Testing
         #expect(try router.run(["test"]).code == 0)
     }
 
+    @Test("judges each event as if it were the first")
+    func alone() throws {
+        let router = try TestRouter(
+            routes:
+                #"{"providers":{"out":{"plugin":"noop"}},"routes":[{"name":"r","sample":{"limit":{"rate":"1/d","burst":1}},"to":["out"]}]}"#
+        )
+        let test = #""event":{"event":"x"},"expect":{"routes":{"r":{"to":["out"]}}}"#
+        try router.write(#"{"tests":[{"name":"one",\#(test)},{"name":"two",\#(test)}]}"#, to: "routes.test.json")
+        let result = try router.run(["test"])
+        #expect(result.code == 0, "\(result)")
+    }
+
     @Test("writes JUnit XML")
     func junit() throws {
         let (router, result) = try run(file(Self.buy, #"{"routes":{}}"#), ["--junit", "out.xml"])

@@ -45,7 +45,8 @@ extension Explanation {
             shaped.decisions = [Decision(stage: .input, why: "it cannot be read: \(worker.faults.first?.message ?? "it is no event")")]
             return shaped
         }
-        let explainer = RouteExplainer(plan, route: plan.routes[0], finding: findings[0], came: came, hidden: route.hashed.map(\.path))
+        let explainer = RouteExplainer(
+            plan, route: plan.routes[0], finding: findings[0], came: came, hashed: plan.routes[0].hashedOrigins + route.hashed.map(\.path))
         if provider.shape.isFiltering { shaped.decisions = explainer.decisions.filter { $0.stage == .filter } }
         (shaped.found, shaped.errors) = (explainer.found, explainer.errors)
         switch findings[0].verdict {

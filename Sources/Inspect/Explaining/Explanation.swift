@@ -78,14 +78,15 @@ public struct Explanation: Sendable {
 
     /// Explains the event in `text`, which holds one line that is not blank. `source` is the name of the input in a fault. `now` is the
     /// arrival time that is assumed, in nanoseconds since 1970. `ledger` holds the records of the event's subjects. It is nil if no ledger
-    /// is kept. `index` is the source of the event, as an index into the sources of the plan.
+    /// is kept. `index` is the source of the event, as an index into the sources of the plan. `rules` are those of this plan and this ledger;
+    /// they are compiled if they are left out.
     public init(
-        of text: [UInt8], from source: String, by plan: Plan, now: Int64 = 0, ledger: LedgerView? = nil, source index: Int = 0
+        of text: [UInt8], from source: String, by plan: Plan, now: Int64 = 0, ledger: LedgerView? = nil, source index: Int = 0,
+        rules: CompiledRules? = nil
     ) throws(WrongCount) {
-        let noChance = [UInt8](repeating: 0, count: 16)
-        let levels = RunNames()
-        let ruleset = Ruleset(
-            plan, subjectKey: ledger?.key ?? noChance, messageIDKey: noChance, records: ledger?.records, levels: levels)
+        let rules = rules ?? CompiledRules(plan, ledger)
+        let (ruleset, levels) = (rules.ruleset, rules.levels)
+        ruleset.forgetEvents()
         var worker = Worker(ruleset, lineLimit: plan.limits.line, depth: plan.limits.depth, blockSize: text.count)
         text.withUnsafeBytes { worker.block.text.append(contentsOf: $0) }
         worker.block.arrival = now
@@ -105,8 +106,10 @@ public struct Explanation: Sendable {
         }
         guard let (findings, came, made, faults) = found else { preconditionFailure("the worker has found an event in this block") }
         assert(findings.count == plan.routes.count, "a route has found nothing out")
+        // They are the same for all routes of the plan.
+        let hashed = plan.routes.flatMap(\.hashedOrigins)
         routes = plan.routes.indices.map { index in
-            let explainer = RouteExplainer(plan, route: plan.routes[index], finding: findings[index], came: came)
+            let explainer = RouteExplainer(plan, route: plan.routes[index], finding: findings[index], came: came, hashed: hashed)
             // If the route did not admit the event, a line there belongs to an emitted event.
             let line = findings[index].verdict == .admitted ? worker.line(of: index, plan) : nil
             var route = Explanation.route(index, plan: plan, explainer: explainer, line: line, paths: ruleset.paths, now: now)

@@ -18,14 +18,14 @@ struct RouteExplainer {
     /// The members that some route hashes. No sentence shows their values.
     private let hashed: [Path]
 
-    /// `hidden` are more members whose values are not shown, because they came hashed.
-    init(_ plan: Plan, route: RoutePlan, finding: Finding, came: EventMembers, hidden: [Path] = []) {
+    /// `hashed` are the members whose values are not shown: those that routes hash, and those that came hashed.
+    init(_ plan: Plan, route: RoutePlan, finding: Finding, came: EventMembers, hashed: [Path]) {
         self.plan = plan
         self.route = route
         self.finding = finding
         self.came = came
         mask = Mask(hidden: plan.hidden)
-        hashed = plan.routes.flatMap(\.hashedOrigins) + hidden
+        self.hashed = hashed
     }
 
     /// The decisions of the stages up to the verdict. A route without a sample has no sample stage.

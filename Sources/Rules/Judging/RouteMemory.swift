@@ -13,6 +13,12 @@ struct RulesMemories: Sendable {
 
     /// Returns the sessions of a session plan. Routes whose plans differ only in where the id is written share them.
     func sessions(of plan: SessionPlan) -> SessionMemory { sessions[plan.anywhere]! }
+
+    /// Forgets all events, so that the next one is judged as if it were the first.
+    func forget() {
+        for route in routes { route.forget() }
+        for (plan, memory) in sessions { memory.forget(plan) }
+    }
 }
 
 /// The memories of the routes of a run, from plan to plan.

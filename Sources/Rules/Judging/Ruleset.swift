@@ -94,6 +94,10 @@ public final class Ruleset: Sendable {
         self.programs = programs.programs
     }
 
+    /// Forgets what the routes remember of events so far, so that the next event is judged as if it were the first. Only for rules that no
+    /// router uses.
+    public func forgetEvents() { memories.forget() }
+
     /// True if verdicts are collected for the audit trail.
     public var keepsVerdicts: Bool { verdictKeeping != nil }
 

@@ -11,6 +11,7 @@ final class SessionMemory: Sendable {
     private let sessions: Monitor<Sessions>
     init(_ plan: SessionPlan) { sessions = Monitor(Sessions(idle: plan.idle, most: plan.most)) }
     func start(of subject: SubjectKey, at now: Int64) -> Int64 { sessions.withLock { $0.start(of: subject, at: now) } }
+    func forget(_ plan: SessionPlan) { sessions.withLock { $0 = Sessions(idle: plan.idle, most: plan.most) } }
 }
 
 struct SessionRule: BitwiseCopyable {

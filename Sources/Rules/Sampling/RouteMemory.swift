@@ -31,6 +31,9 @@ public final class RouteMemory: Sendable {
         }
     }
 
+    /// Forgets all events.
+    public func forget() { sample.withLock { $0 = SampleState() } }
+
     private func change<R>(isTrial: Bool, _ body: (inout SampleState) -> R) -> R {
         sample.withLock { state in
             guard isTrial else { return body(&state) }

@@ -39,12 +39,14 @@ struct TestRun {
         var results: [TestResult] = []
         var explanations: [Explanation] = []
         var edits: [Edit] = []
+        let rules = CompiledRules(plan, ledger?.view)
         for test in file.tests.tests {
             let now = test.now ?? file.tests.now
             let source = test.source.flatMap { name in plan.sources.firstIndex { $0.name == name } } ?? 0
             var explanation: Explanation
             do throws(Explanation.WrongCount) {
-                explanation = try Explanation(of: test.event.bytes, from: "event", by: plan, now: now, ledger: ledger?.view, source: source)
+                explanation = try Explanation(
+                    of: test.event.bytes, from: "event", by: plan, now: now, ledger: ledger?.view, source: source, rules: rules)
             } catch {
                 throw ConfigurationFailure(lines: [file.place(test.offset, "the event must be on one line, is on \(error.events)")])
             }

@@ -61,15 +61,16 @@ private func compare(_ old: Plan, _ new: Plan, _ file: String, _ state: String?)
     }
     let now = Clock.system.wall()
     var comparison = EventComparison()
-    func explain(_ line: [UInt8], _ plan: Plan, _ ledger: LedgerView?) -> Explanation? {
-        guard var explanation = try? Explanation(of: line, from: "", by: plan, now: now, ledger: ledger) else { return nil }
+    let rules = (CompiledRules(old, ledgers.0), CompiledRules(new, ledgers.1))
+    func explain(_ line: [UInt8], _ plan: Plan, _ ledger: LedgerView?, _ rules: CompiledRules?) -> Explanation? {
+        guard var explanation = try? Explanation(of: line, from: "", by: plan, now: now, ledger: ledger, rules: rules) else { return nil }
         explanation.hide(plan.hidden)
         return explanation
     }
     for (index, line) in input.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
         guard line.contains(where: { $0 > 0x20 }) else { continue }
         let line = Array(line)
-        guard let before = explain(line, old, ledgers.0), let after = explain(line, new, ledgers.1) else { continue }
+        guard let before = explain(line, old, ledgers.0, rules.0), let after = explain(line, new, ledgers.1, rules.1) else { continue }
         comparison.add(line: index + 1, old: before, new: after)
     }
     return comparison
