@@ -12,7 +12,9 @@ import Testing
         let find: String
         let put: String
 
-        init(_ team: String, _ what: String, _ find: String, _ put: String) { (self.team, self.what, self.find, self.put) = (team, what, find, put) }
+        init(_ team: String, _ what: String, _ find: String, _ put: String) {
+            (self.team, self.what, self.find, self.put) = (team, what, find, put)
+        }
         var testDescription: String { "\(team): \(what)" }
     }
 
@@ -23,7 +25,10 @@ import Testing
         Mistake("ads-tcf", "a secret stands in the file", "${env:GA4_SECRET}", "0f3a9c77e1b24d55"),
         Mistake("devices", "a glob is wider", #"["firmware_*", "reboot"]"#, #"["*"]"#),
         Mistake("devices", "a range is not checked", #""where": "properties.value > -100.0 && properties.value < 1000.0","#, ""),
-        Mistake("experiments", "a hash is forgotten on one of two routes", #"[100, 300, 1000] } }, { "hash": { "fields": ["userId"], "key": "ids" } }"#, "[100, 300, 1000] } }"),
+        Mistake(
+            "experiments", "a hash is forgotten on one of two routes",
+            #"[100, 300, 1000] } }, { "hash": { "fields": ["userId"], "key": "ids" } }"#,
+            "[100, 300, 1000] } }"),
         Mistake("experiments", "the default level is lower", #""default": "analytics""#, #""default": "none""#),
         Mistake("experiments", "a provider takes everything", #""filter": { "events": ["experiment_exposed"] },"#, ""),
         Mistake("game-telemetry", "a member is no longer dropped", #"["context.ip", "properties.chat"]"#, #"["context.ip"]"#),
@@ -35,7 +40,9 @@ import Testing
         Mistake("inference", "texts are not searched", #"{ "scrub": { "in": ["properties.prompt", "properties.completion"] } },"#, ""),
         Mistake("mobile-analytics", "a route demands nothing", #""consent": "essential","#, #""consent": "none","#),
         Mistake("mobile-analytics", "addresses go out whole", #"{ "ip": { "fields": ["context.ip"] } },"#, ""),
-        Mistake("shop-gdpr", "one of two ids is not hashed", #""fields": ["userId", "anonymousId"], "key": "ids""#, #""fields": ["anonymousId"], "key": "ids""#),
+        Mistake(
+            "shop-gdpr", "one of two ids is not hashed", #""fields": ["userId", "anonymousId"], "key": "ids""#,
+            #""fields": ["anonymousId"], "key": "ids""#),
         Mistake("shop-gdpr", "a purpose is not demanded", #""consent": { "purposes": ["marketing"] },"#, ""),
     ]
 
