@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks `switchyard schema` with the validator `jsonschema` from PyPI: with the corpus of good and broken files, and with every
 # configuration of the project. Checks that docs/reference.md is the reference that the schema gives. Runs the cases of the JSON Schema test
-# suite, which lies in the source archive of the validator, against the schemas of tracking plans. The validator is installed in
+# suite, which lies in the source archive of the validator, and random ones, against the checker of tracking plans. The validator is installed in
 # .build/schema-venv, and its archive is unpacked in .build/schema-suite; only this needs the network.
 # Run by `make schema`, which puts swift on PATH.
 set -euo pipefail
@@ -63,3 +63,6 @@ fi
 swift build --product switchyard-patterns
 swift build --product switchyard-schema-conformance
 "$built/switchyard-schema-conformance" "$suite/json"
+say "comparing with the validator on random schemas"
+"$environment/bin/python" Tests/Schema/random_cases.py "$folder/random" 1 500
+"$built/switchyard-schema-conformance" "$folder/random"

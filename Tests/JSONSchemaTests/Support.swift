@@ -19,6 +19,7 @@ struct SchemaUnderTest {
     /// Returns the violation as `pointer: keyword`, or nil.
     func violation(_ value: String) -> String? {
         let store = Store()
+        defer { withExtendedLifetime(store) {} }
         let text = store.text(Array((value + "}").utf8))
         let start = skipSpace(text.base)
         var checker = SchemaChecker(schema)

@@ -19,6 +19,7 @@ struct PlanUnderTest {
     /// Returns what becomes of the event: its text, or `rejected`. `found` is the violation and what was done.
     func treat(_ line: String) -> (text: String, found: String?) {
         let store = Store()
+        defer { withExtendedLifetime(store) {} }
         var scanner = Scanner(paths)
         let block = store.text(Array((line + "\n").utf8))
         guard let event = scanner.scan(block.base, 0) else { return ("no event", nil) }
@@ -122,6 +123,7 @@ struct StageTests {
         let plan = try PlanFile.read(Array(StageTests.plan("reject").utf8)).get()
         let paths = PathTrie(plan.paths)
         let store = Store()
+        defer { withExtendedLifetime(store) {} }
         var scanner = Scanner(paths)
         let event = scanner.scan(store.text(Array("{\"event\":\"order\"}\n".utf8)).base, 0)!
         var stage = PlanStage(plan, paths)

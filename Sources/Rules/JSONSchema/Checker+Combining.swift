@@ -5,7 +5,7 @@ internal import Events
 extension SchemaChecker {
     /// Checks a value whose schema needs to know which members or items were looked at, or which resources the check has entered.
     @inline(never) mutating func visitSlowly(_ rule: UnsafePointer<SchemaRule>, _ p: Bytes, _ seen: Seen?) -> Bytes? {
-        let entersResource = schema.hasDynamicNames && scope.last != rule.pointee.resource
+        let entersResource = isDynamic && scope.last != rule.pointee.resource
         if entersResource { scope.append(rule.pointee.resource) }
         defer { if entersResource { scope.removeLast() } }
         guard rule.pointee.tracksRest, p[0] == UInt8(ascii: "{") || p[0] == UInt8(ascii: "[") else {

@@ -14,14 +14,6 @@ struct Seen {
     }
 }
 
-/// The keys of an object that its schema does not name. Up to sixteen are compared with each other; beyond that their hashes are.
-private struct OtherKeys {
-    static let few = 16
-    var count = 0
-    var keys: InlineArray<16, ByteRun?> = InlineArray(repeating: nil)
-    var hashes: Set<Int> = []
-}
-
 extension SchemaChecker {
     mutating func checkObject(_ rule: UnsafePointer<SchemaRule>, _ start: Bytes, _ seen: Seen?) -> Bytes? {
         let members = rule.pointee.members
@@ -30,7 +22,9 @@ extension SchemaChecker {
         var required = 0
         // One bit for each member that the schema names. Of a schema with more, the others are treated like those that it does not name.
         var known: UInt64 = 0
-        var others = OtherKeys()
+        // The keys that the schema does not name are in `otherKeys` from here on, and if they are many their hashes in the set.
+        let firstOther = otherKeys.count
+        var hashes: Set<Int> = []
         while p[0] != UInt8(ascii: "}") {
             guard take(1, start) else { return nil }
             let key = p
@@ -38,11 +32,11 @@ extension SchemaChecker {
             let run = ByteRun(base: key + 1, count: keyEnd - key - 2)
             p = skipSpace(skipSpace(keyEnd) + 1)
             let value = p
-            let member = find(run, in: members)
+            let member = find(run, of: rule)
             if member >= 0, member < 64 {
                 guard known & 1 << UInt64(member) == 0 else { return fail(.duplicate, value) }
                 known |= 1 << UInt64(member)
-            } else if isRepeated(run, &others) {
+            } else if isRepeated(run, from: firstOther, &hashes) {
                 return fail(.duplicate, value)
             }
             if member >= 0, members[member].isRequired { required += 1 }
@@ -52,6 +46,7 @@ extension SchemaChecker {
             p = skipSpace(end)
             if p[0] == UInt8(ascii: ",") { p = skipSpace(p + 1) }
         }
+        if otherKeys.count > firstOther { otherKeys.removeLast(otherKeys.count - firstOther) }
         if required < rule.pointee.required { return fail(.required, start, missing: missing(members, in: start)) }
         if count < rule.pointee.minProperties { return fail(.minProperties, start) }
         if count > rule.pointee.maxProperties { return fail(.maxProperties, start) }
@@ -89,9 +84,11 @@ extension SchemaChecker {
     }
 
     /// Returns the index of the member with this key, or -1.
-    @inline(__always) private func find(_ key: ByteRun, in members: UnsafeBufferPointer<MemberRule>) -> Int {
-        for index in members.indices where members[index].key == key { return index }
-        return key.hasEscape ? findEscaped(key, in: members) : -1
+    @inline(__always) private func find(_ key: ByteRun, of rule: UnsafePointer<SchemaRule>) -> Int {
+        let tag = MemberRule.tag(key)
+        let tags = rule.pointee.tags
+        for index in 0..<tags.count where tags[index] == tag && rule.pointee.members[index].key == key { return index }
+        return key.hasEscape ? findEscaped(key, in: rule.pointee.members) : -1
     }
 
     @inline(never) private func findEscaped(_ key: ByteRun, in members: UnsafeBufferPointer<MemberRule>) -> Int {
@@ -107,18 +104,19 @@ extension SchemaChecker {
         }
     }
 
-    /// Returns true if the key came before among those that the schema does not name.
-    @inline(never) private func isRepeated(_ key: ByteRun, _ others: inout OtherKeys) -> Bool {
-        defer { others.count += 1 }
-        if others.count < OtherKeys.few {
-            for index in 0..<others.count where SchemaChecker.sameKey(key, others.keys[index]!) { return true }
-            others.keys[others.count] = key
+    /// The number of keys that are compared with each other. Of more keys the hashes are compared.
+    private static let fewKeys = 16
+
+    /// Returns true if the key came before among those of its object that the schema does not name.
+    @inline(never) private mutating func isRepeated(_ key: ByteRun, from first: Int, _ hashes: inout Set<Int>) -> Bool {
+        if hashes.isEmpty {
+            for index in first..<otherKeys.count where SchemaChecker.sameKey(key, otherKeys[index]) { return true }
+            otherKeys.append(key)
+            guard otherKeys.count - first > SchemaChecker.fewKeys else { return false }
+            for index in first..<otherKeys.count { hashes.insert(SchemaChecker.hash(otherKeys[index])) }
             return false
         }
-        if others.hashes.isEmpty {
-            for index in 0..<OtherKeys.few { others.hashes.insert(SchemaChecker.hash(others.keys[index]!)) }
-        }
-        return !others.hashes.insert(SchemaChecker.hash(key)).inserted
+        return !hashes.insert(SchemaChecker.hash(key)).inserted
     }
 
     private static func sameKey(_ a: ByteRun, _ b: ByteRun) -> Bool {

@@ -15,15 +15,20 @@ public struct SchemaChecker: ~Copyable {
 
     let schema: JSONSchema
     let rules: UnsafePointer<SchemaRule>
+    /// True if the schema has dynamic references.
+    let isDynamic: Bool
     var stepsLeft = 0
     var depth = 0
     var violation: Violation?
     /// The schema resources that the check has entered, from the outermost one. It is used only if the schema has dynamic references.
     var scope: [Int] = []
+    /// The keys that the schemas of the objects around the present value do not name.
+    var otherKeys: [ByteRun] = []
 
     public init(_ schema: JSONSchema) {
         self.schema = schema
         rules = schema.rules.baseAddress!
+        isDynamic = schema.hasDynamicNames
     }
 
     /// Returns the first violation in the value that begins at `value`, or nil if it satisfies the schema. `root` is an index that
@@ -33,6 +38,7 @@ public struct SchemaChecker: ~Copyable {
         depth = 0
         violation = nil
         scope.removeAll(keepingCapacity: true)
+        otherKeys.removeAll(keepingCapacity: true)
         if visit(root, value, nil) != nil { return nil }
         assert(violation != nil, "a value is refused without a reason")
         return violation
@@ -59,7 +65,7 @@ public struct SchemaChecker: ~Copyable {
     mutating func visit(_ index: Int, _ p: Bytes, _ seen: Seen?) -> Bytes? {
         let rule = rules + index
         guard take(1, p) else { return nil }
-        if rule.pointee.tracksRest || schema.hasDynamicNames { return visitSlowly(rule, p, seen) }
+        if rule.pointee.tracksRest || isDynamic { return visitSlowly(rule, p, seen) }
         let end = visitValue(rule, p, seen)
         guard let end, rule.pointee.isCombined else { return end }
         return combine(rule, p, seen) ? end : nil
@@ -101,11 +107,13 @@ public struct SchemaChecker: ~Copyable {
             guard types.contains(.null) else { return fail(.type, p) }
             end = p + 4
         default:
-            end = valueEnd(p)
+            let number = ShortNumber(p)
+            end = number.end
             if !types.contains(.number) {
-                guard types.contains(.integer), isPlainInteger(p, end!) || DecimalText(p, end!).isInteger else { return fail(.type, p) }
+                let isInteger = types.contains(.integer) && (number.isWhole || DecimalText(p, number.end).isInteger)
+                guard isInteger else { return fail(.type, p) }
             }
-            if rule.pointee.testsNumbers, !checkNumber(rule, p, end!) { return nil }
+            if rule.pointee.testsNumbers, !checkNumber(rule, p, number) { return nil }
         }
         guard let end, let values = rule.pointee.values else { return end }
         guard take(values.count, p) else { return nil }
@@ -113,16 +121,17 @@ public struct SchemaChecker: ~Copyable {
         return fail(rule.pointee.isConstant ? .const : .enum, p)
     }
 
-    @inline(__always) private func isPlainInteger(_ p: Bytes, _ end: Bytes) -> Bool {
-        var p = p[0] == UInt8(ascii: "-") ? p + 1 : p
-        while p < end {
-            if p[0] &- 0x30 > 9 { return false }
-            p += 1
-        }
+    @inline(__always) private mutating func checkNumber(_ rule: UnsafePointer<SchemaRule>, _ p: Bytes, _ number: ShortNumber) -> Bool {
+        guard let bounds = rule.pointee.shortBounds else { return checkLongNumber(rule, p, number.end) }
+        // Rounding keeps the order. So a rounded number that lies between the bounds, and is none of them, does so before it is rounded.
+        if number.value > bounds.least, number.value < bounds.most { return true }
+        guard number.isExact else { return checkLongNumber(rule, p, number.end) }
+        if number.value < bounds.least { return fail(.minimum, p) != nil }
+        if number.value > bounds.most { return fail(.maximum, p) != nil }
         return true
     }
 
-    private mutating func checkNumber(_ rule: UnsafePointer<SchemaRule>, _ p: Bytes, _ end: Bytes) -> Bool {
+    @inline(never) private mutating func checkLongNumber(_ rule: UnsafePointer<SchemaRule>, _ p: Bytes, _ end: Bytes) -> Bool {
         guard take((end - p) >> 4, p) else { return false }
         let number = DecimalText(p, end)
         if let least = rule.pointee.minimum, number.compared(to: least.pointee) < 0 { return fail(.minimum, p) != nil }
@@ -136,9 +145,13 @@ public struct SchemaChecker: ~Copyable {
     private mutating func checkString(_ rule: UnsafePointer<SchemaRule>, _ p: Bytes, _ end: Bytes) -> Bool {
         guard take((end - p) >> 4, p) else { return false }
         if rule.pointee.minLength > 0 || rule.pointee.maxLength < .max {
-            let length = SchemaChecker.characters(p + 1, end - 1)
-            if length < rule.pointee.minLength { return fail(.minLength, p) != nil }
-            if length > rule.pointee.maxLength { return fail(.maxLength, p) != nil }
+            // A character has at least one byte, and at most twelve: a surrogate pair of two escapes.
+            let bytes = end - p - 2
+            if bytes > rule.pointee.maxLength || bytes / 12 < rule.pointee.minLength {
+                let length = SchemaChecker.characters(p + 1, end - 1)
+                if length < rule.pointee.minLength { return fail(.minLength, p) != nil }
+                if length > rule.pointee.maxLength { return fail(.maxLength, p) != nil }
+            }
         }
         if rule.pointee.pattern >= 0, !matches(rule.pointee.pattern, p, end) { return fail(.pattern, p) != nil }
         return true

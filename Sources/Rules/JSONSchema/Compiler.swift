@@ -136,6 +136,12 @@ extension SchemaCompiler {
             }
             rule.multipleOf = store.one(divisor)
         }
+        if rule.exclusiveMinimum == nil, rule.exclusiveMaximum == nil, rule.multipleOf == nil {
+            let least = rule.minimum.map { $0.pointee.short }
+            let most = rule.maximum.map { $0.pointee.short }
+            let isShort = !(least.map { $0 == nil } ?? false) && !(most.map { $0 == nil } ?? false)
+            if isShort { rule.shortBounds = ShortBounds(least: (least ?? nil) ?? -.infinity, most: (most ?? nil) ?? .infinity) }
+        }
         rule.testsNumbers =
             rule.minimum != nil || rule.maximum != nil || rule.exclusiveMinimum != nil || rule.exclusiveMaximum != nil
             || rule.multipleOf != nil
@@ -185,6 +191,7 @@ extension SchemaCompiler {
             }
         }
         rule.members = store.list(members)
+        rule.tags = store.list(members.map { MemberRule.tag($0.key) })
         var patterned: [PatternRule] = []
         for entry in try object("patternProperties", place) {
             let schema = try compile(child(entry.node, of: place))

@@ -42,6 +42,8 @@ struct SchemaRule: BitwiseCopyable {
     var exclusiveMinimum: UnsafePointer<DecimalText>?
     var exclusiveMaximum: UnsafePointer<DecimalText>?
     var multipleOf: UnsafePointer<Divisor>?
+    /// The bounds as doubles, if `minimum` and `maximum` are the only keywords for numbers and both are short, or not there.
+    var shortBounds: ShortBounds?
 
     // Strings
     var minLength = 0, maxLength = Int.max
@@ -59,6 +61,8 @@ struct SchemaRule: BitwiseCopyable {
     // Objects
     var minProperties = 0, maxProperties = Int.max
     var members = UnsafeBufferPointer<MemberRule>(start: nil, count: 0)
+    /// The tags of their keys.
+    var tags = UnsafeBufferPointer<UInt16>(start: nil, count: 0)
     /// The number of members that are required.
     var required = 0
     var patterns = UnsafeBufferPointer<PatternRule>(start: nil, count: 0)
@@ -81,10 +85,22 @@ struct SchemaRule: BitwiseCopyable {
     var tracksRest: Bool { unevaluatedItems >= 0 || unevaluatedProperties >= 0 }
 }
 
+/// The least and the most that a number may be.
+struct ShortBounds: BitwiseCopyable {
+    var least = -Double.infinity
+    var most = Double.infinity
+}
+
 /// A member that a schema names.
 struct MemberRule: BitwiseCopyable {
     /// The key, decoded to UTF-8.
     let key: ByteRun
+
+    /// Returns the first byte and the length of a key. Most keys that differ have other ones.
+    @inline(__always) static func tag(_ key: ByteRun) -> UInt16 {
+        key.count == 0 ? 0 : UInt16(key.base[0]) << 8 | UInt16(truncatingIfNeeded: key.count) & 0xff
+    }
+
     /// Its schema, or -1 if `properties` does not name it.
     var schema = -1
     var isRequired = false

@@ -62,9 +62,12 @@ enum TrackingPlanForms {
     /// Returns false only if the name alone keeps the event from the route.
     private static func mayTake(_ route: RoutePlan, _ event: String) -> Bool {
         let store = Store()
-        let name = store.text(Array(event.utf8))
-        if !route.events.isEmpty, !Globs(route.events, in: store).match(name) { return false }
-        return route.not.events.isEmpty || !Globs(route.not.events, in: store).match(name)
+        // The name and the globs lie in the store.
+        return withExtendedLifetime(store) {
+            let name = store.text(Array(event.utf8))
+            if !route.events.isEmpty, !Globs(route.events, in: store).match(name) { return false }
+            return route.not.events.isEmpty || !Globs(route.not.events, in: store).match(name)
+        }
     }
 }
 
