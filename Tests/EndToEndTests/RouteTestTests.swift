@@ -122,6 +122,20 @@ import Testing
         #expect(try router.run(["test"]).code == 0)
     }
 
+    @Test("writes no value from the environment, also not in a reason")
+    func secrets() throws {
+        let router = try TestRouter(
+            routes: #"{"consent":{"levels":["none","${env:LEVEL}"],"default":"${env:LEVEL}"},"providers":{"out":{"plugin":"noop"}},"#
+                + #""routes":[{"name":"r","to":["out"]}]}"#)
+        let event = #"{"event":"x","context":{"consent":{"level":"none"}}}"#
+        try router.write(
+            #"{"environment":{"LEVEL":"very-secret-level"},"tests":[{"name":"one","event":\#(event)}]}"#, to: "routes.test.json")
+        #expect(try router.run(["test", "--update"]).code == 0)
+        let written = router.read("routes.test.json")
+        #expect(written.contains("denied") && written.contains("(secret)"), "\(written)")
+        #expect(written.components(separatedBy: "very-secret-level").count == 2, "\(written)")
+    }
+
     @Test("judges each event as if it were the first")
     func alone() throws {
         let router = try TestRouter(

@@ -250,6 +250,9 @@ private func routes(_ routes: String, more: String = "") -> String {
                 """)
         }
         #expect(try found("", "") == ["SY0201 providers.b"])
+        let elsewhere =
+            #"{ "providers": { "a": { "plugin": "vendor", "lint": { "allow": ["SY0201"] } }, "b": { "plugin": "vendor" } }, "routes": [ { "to": ["a"] } ] }"#
+        #expect(try lint(elsewhere) == ["SY0901 providers.a.lint.allow[0]", "SY0201 providers.b"])
         #expect(try found("", #", "lint": { "allow": ["SY0201"] }"#) == [])
         #expect(try found(#""lint": { "allow": ["SY0201"] },"#, "") == [])
         #expect(try found("", #", "lint": { "allow": ["SY0201", "SY0403"] }"#) == ["SY0901 providers.b.lint.allow[1]"])
