@@ -59,7 +59,7 @@ enum EveryKey {
           "audit": { "key": "trail", "previous": ["before"], "origin": "example.com/log", "verdicts": "all", "retention": "70d",
             "heads": { "file": "/elsewhere/head", "command": ["ask", "witness"], "every": "17s",
               "witnesses": ["witness.example+9f3b8ddd+BAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8g"] } },
-          "shutdown": { "deadline": "3s" }, "admin": { "listen": "127.0.0.1:9000", "open": true },
+          "plan": "plan.json", "shutdown": { "deadline": "3s" }, "admin": { "listen": "127.0.0.1:9000", "open": true },
           "sources": {
             "in": { "plugin": "stdin", "consent": "write", "lint": { "allow": ["SY0001"] } },
             "files": { "plugin": "file", "paths": ["a/*.log", "b/*.log"], "drain": true, "idle": "7s", "consent": "write", "poll": "9s", "lint": { "allow": ["SY0001"] } },
@@ -132,7 +132,9 @@ enum EveryKey {
 
     static func plan(_ text: String) -> Plan? {
         let secrets = ["SECRET": "0123456789-secret", "OTHER": "0123456789-other"]
-        let reader = RoutesFile(environment: { secrets[$0] }, contents: { _ in .success([]) }, catalog: ProbeModules())
+        let reader = RoutesFile(
+            environment: { secrets[$0] }, contents: { .success($0.hasPrefix("plan") ? Array(#"{"events":{"order":{}}}"#.utf8) : []) },
+            catalog: ProbeModules())
         return try? reader.read(Array(text.utf8), file: "routes.json")
     }
 

@@ -8,8 +8,8 @@ import Testing
 
 @Suite("The plan that check prints")
 struct PlanSheetTests {
-    /// Keys of which nothing is shown: `$schema` is for editors, `lint` for the linter, the version can only be 1, values that select a part of the schema, and
-    /// values that are secret.
+    /// Keys of which nothing is shown: `$schema` is for editors, `lint` for the linter, the version can only be 1, values that select a part
+    /// of the schema, and values that are secret.
     private static let fixed = Set([
         "$schema", "version", "sources.*.plugin", "providers.*.plugin", "providers.*.token", "sources.*.keys.*.secret",
         "consent.unknown.for",
@@ -120,7 +120,8 @@ struct PlanSheetTests {
         let root = try Outline.read(Source(Array(json.utf8)), resolving: nil).root
         #expect(
             root.entries?.map(\.key.name) == [
-                "file", "keys", "sources", "limits", "message_id", "consent", "emit", "routes", "providers", "state", "audit", "shutdown",
+                "file", "keys", "sources", "limits", "message_id", "consent", "emit", "plan", "routes", "providers", "state", "audit",
+                "shutdown",
                 "admin",
             ])
         #expect(root["routes"]?["items"]?.items?[1]["stages"]?.items?.first?["key"]?.text?.value == "else")
