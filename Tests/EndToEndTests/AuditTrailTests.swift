@@ -61,7 +61,10 @@ struct AuditTrailTests {
         #expect(try router.run(input: events).code == 0)
         #expect(try router.run(["consent", "withdraw", "ann-of-the-test"]).code == 0)
         #expect(try router.run(["consent", "subject", "ann-of-the-test"]).code == 0)
-        #expect(try kinds(router) == ["decision", "start", "plan", "verdicts", "decision", "withdrawal", "access"])
+        #expect(try kinds(router) == ["access", "decision", "start", "plan", "verdicts", "access", "decision", "withdrawal", "access"])
+        let accesses = try entries(router).filter { $0["kind"] as? String == "access" }
+        #expect(accesses.map { $0["what"] as? String } == ["consent set", "consent withdraw", "consent subject"])
+        #expect(accesses.allSatisfy { $0["uid"] as? Int == Int(getuid()) && ($0["subject"] as? String)?.count == 32 })
         let verdicts = try #require(try entries(router).first { $0["kind"] as? String == "verdicts" })
         #expect(verdicts["events"] as? Int == 4 && verdicts["rows"] as? Int == 2)
         let counts = verdicts["counts"] as? [NSDictionary]
@@ -97,13 +100,13 @@ struct AuditTrailTests {
         let found = try entries(router)
         #expect(
             found.map { $0["kind"] as! String } == [
-                "decision", "start", "plan", "verdicts", "moved", "destroyed", "access", "start", "keys", "plan",
+                "access", "decision", "start", "plan", "verdicts", "moved", "destroyed", "access", "start", "keys", "plan",
             ])
-        #expect(found[4]["to"] as? String == "later" && destroyed.text.hasPrefix("\(found[5]["events"] as? Int ?? 0) "))
-        #expect(found[5]["place"] as? String == "spool later" && found[5]["uid"] as? Int == Int(getuid()))
-        #expect(found[6]["what"] as? String == "consent receipts" && (found[6]["subject"] as? String)?.count == 32)
-        #expect(found[7]["set_aside"] as? [String] == ["spool-out.sqlite.damaged-1"])
-        #expect((found[8]["keys"] as? NSDictionary)?["keys.more"] != nil)
+        #expect(found[5]["to"] as? String == "later" && destroyed.text.hasPrefix("\(found[6]["events"] as? Int ?? 0) "))
+        #expect(found[6]["place"] as? String == "spool later" && found[6]["uid"] as? Int == Int(getuid()))
+        #expect(found[7]["what"] as? String == "consent receipts" && (found[7]["subject"] as? String)?.count == 32)
+        #expect(found[8]["set_aside"] as? [String] == ["spool-out.sqlite.damaged-1"])
+        #expect((found[9]["keys"] as? NSDictionary)?["keys.more"] != nil)
         #expect(try audit(router, "verify").code == 0)
     }
 
@@ -134,7 +137,7 @@ struct AuditTrailTests {
             try audit(router, "prove", "--line", #"{"userId":"bob-of-the-test","event":"c"}"#).text.contains("route first   denied_unknown")
         )
         #expect(try audit(router, "prove", "message-4").code == 1)
-        #expect(try audit(router, "prove", "--subject", "ann-of-the-test").lines.count == 1)
+        #expect(try audit(router, "prove", "--subject", "ann-of-the-test").lines.count == 2)
         #expect(try audit(router, "prove", "--subject", "bob-of-the-test").code == 1)
         let proof =
             try audit(router, "prove", "--json", "message-2").text

@@ -21,6 +21,11 @@ struct ConsentImports: Sendable {
 
     init(_ ledger: ConsentLedger) { self.ledger = ledger }
 
+    /// True if earlier pieces of the import have come.
+    func isUnderWay(_ request: LedgerRequest) -> Bool {
+        underWay.withLock { all in request.values["session"].map { all[$0] != nil } ?? false }
+    }
+
     /// Imports a piece. The response has four numbers, which cover the whole import so far, and a line for each bad line of the piece.
     func take(_ piece: [UInt8], request: LedgerRequest, names: ConsentNames) throws(ConsentRefusal) -> Response {
         guard let name = request.values["session"], !name.isEmpty else {

@@ -55,6 +55,19 @@ struct LedgerRequest: Sendable, Equatable {
     var ids: [String] = []
     var values: [String: String] = [:]
 
+    /// What the request does with the records of people.
+    enum Use { case looks, changes }
+    /// It is nil if the request asks only for numbers or for the clock.
+    var use: Use? {
+        switch action {
+        case .get, .subject, .export, .receipts, .report: .looks
+        case .erasures: values["again"] == nil && values["done"] == nil ? .looks : .changes
+        case .set, .withdraw, .erase, .tie, .untie, .import: .changes
+        case .clock: values["believe"] == nil ? nil : .changes
+        case .stats: nil
+        }
+    }
+
     /// Returns the names in a list separated by commas, or nil if the member is missing.
     func list(_ member: String) -> [String]? {
         values[member].map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }

@@ -75,26 +75,30 @@ public struct LedgerService: Sendable {
             let names = ConsentNames(plan)
             if action == .import {
                 let asked = try LedgerRequest(action, form: Array(request.query.utf8))
+                if !imports.isUnderWay(asked) { try note(asked, by: request.user) }
                 return try audited(try imports.take(request.body, request: asked, names: names))
             }
             let asked = try LedgerRequest(action, form: request.body)
-            try noteAccess(asked, by: request.user)
+            try note(asked, by: request.user)
             return try audited(try answer(asked, names: names, plan: plan))
         } catch {
             return .fault(error.status, error.message)
         }
     }
 
-    /// Notes that a person looks at records. It is on disk before they are shown.
-    private func noteAccess(_ request: LedgerRequest, by user: UInt32?) throws(ConsentRefusal) {
+    /// Notes that a person looks at records or changes them. The entry comes before those of what the request changes. That of a look is on
+    /// disk before anything is shown. A change is not refused because the trail cannot be written.
+    private func note(_ request: LedgerRequest, by user: UInt32?) throws(ConsentRefusal) {
         // The first part of an answer stands for all of them.
-        let shows: [LedgerRequest.Action] = [.get, .subject, .export, .receipts, .report, .erasures]
-        guard let audit, shows.contains(request.action), request.values["after"] == nil else { return }
-        let subject = try request.ids.first.map { (id) throws(ConsentRefusal) in
+        guard let audit, let use = request.use, request.values["after"] == nil else { return }
+        let id = request.ids.count == 1 ? request.ids[0] : nil
+        let subject = try id.map { (id) throws(ConsentRefusal) in
             try ledger.use { (file) throws(StorageFault) in (file.short(of: LedgerID(id)), []) }
         }
         let what = "consent \(request.action.rawValue)"
-        audit.note(.access(what, subject: subject, at: audit.now, keys: audit.keys, user: user))
+        let count = request.ids.count > 1 ? request.ids.count : nil
+        audit.note(.access(what, subject: subject, count: count, at: audit.now, keys: audit.keys, user: user))
+        guard use == .looks else { return }
         do throws(StorageFault) {
             try audit.flush()
         } catch {
