@@ -25,7 +25,9 @@ struct RegistryTests {
         return told
     }
 
-    @Test("reports each change at the same depth of the stack")
+    @Test(
+        "reports each change at the same depth of the stack",
+        .disabled(if: isSanitized, "the address sanitizer keeps local variables outside of the stack"))
     func depth() throws {
         let registry = try Registry(ledger(folder))
         let depths = Monitor<Set<UInt>>([])
