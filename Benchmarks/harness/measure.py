@@ -174,6 +174,8 @@ def idle_kb(command, is_module):
         raise Failure(f"ended at once: {shlex.join(command)}")
     finally:
         os.close(writer)
+        # A router that only listens does not end with its input.
+        os.kill(pid, signal.SIGTERM)
         with patience(pid):
             os.waitpid(pid, 0)
 
