@@ -114,6 +114,9 @@ struct QuickTests {
         #expect(schema.violation(#"{"\u0063": 1}"#) == "/c: type")
         // A line break is not a backslash and a letter.
         #expect(schema.violation(#"{"a\n": 1}"#) == nil)
+        let dependent = try SchemaUnderTest(#"{"dependentRequired": {"a\\n": ["c"]}}"#)
+        #expect(dependent.violation(#"{"a\n": 1}"#) == nil)
+        #expect(dependent.violation(#"{"a\\n": 1}"#) == ": dependentRequired")
     }
 
     @Test func membersBeyondTheFirst64AreRequiredAndUniqueToo() throws {

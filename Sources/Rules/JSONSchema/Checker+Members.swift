@@ -176,7 +176,8 @@ extension SchemaChecker {
             let end = stringEnd(p)
             let key = ByteRun(base: p + 1, count: end - p - 2)
             p = skipSpace(skipSpace(end) + 1)
-            if key == wanted || key.hasEscape && SchemaChecker.withKey(key, { $0 == wanted }) { return p }
+            // The bytes of a key with an escape are not its text.
+            if key.hasEscape ? SchemaChecker.withKey(key, { $0 == wanted }) : key == wanted { return p }
             p = skipSpace(valueEnd(p))
             if p[0] == UInt8(ascii: ",") { p = skipSpace(p + 1) }
         }
