@@ -327,7 +327,7 @@ let package = Package(
         // Tracking plans: which events there are, what their members must be, and the check of an event against that.
         module("TrackingPlans", in: "Rules", ["JSONSchema", "FormReading", "Document", "Expressions", "Events"]),
         // JSON Schemas of the draft 2020-12, compiled to a checker that works on the bytes of an event.
-        module("JSONSchema", in: "Rules", ["Document", "Expressions", "Events"]),
+        module("JSONSchema", in: "Rules", ["Document", "Expressions", "Events", "CSIMD"]),
         module("Expressions", in: "Rules", ["Events", "Platform", "Encoding", "CPlatform"]),
         module("Events", in: "Base", ["Encoding", "CSIMD"]),
         // Reads consent signals in the formats of other organisations.
@@ -592,6 +592,7 @@ case "benchmarks":
         .target(name: "Lines", dependencies: ["Seeded"], path: "Benchmarks/Scanner/Lines", swiftSettings: strict),
         program("scanner-bench", in: "Benchmarks/Scanner", ["Lines", "Events", "CDocument"]),
         program("scrub-bench", in: "Benchmarks/Scanner", ["Lines", "Events", "Redaction"]),
+        program("plan-bench", in: "Benchmarks/Scanner", ["Lines", "Events", "Document", "JSONSchema"]),
         program("vendor-bench", in: "Benchmarks/Vendors", triedVendors + ["VendorKit", "PluginKit", "Events", "Platform"]),
     ]
 default: break

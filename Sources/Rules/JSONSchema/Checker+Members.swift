@@ -1,6 +1,7 @@
 // The part of the checker for objects and lists. A key that stands twice in an object, in whatever form it is written, is a violation: the
 // readers of such an event would disagree on its value.
 
+internal import CSIMD
 internal import Events
 
 /// The members of an object, or the items of a list, that some keyword looked at: one flag for each, in their order.
@@ -14,47 +15,76 @@ struct Seen {
     }
 }
 
+/// What is known of an object while its members are read.
+private struct Members {
+    /// The number of members.
+    var count = 0
+    /// One bit for each member that the schema names. Of a schema with more, the others are treated like those that it does not name.
+    var known: UInt64 = 0
+    /// The number of those without a bit that are required.
+    var otherRequired = 0
+    /// The keys that the schema does not name are in `otherKeys` from here on, and if they are many their hashes in the set.
+    let firstOther: Int
+    var hashes: Set<Int>?
+}
+
 extension SchemaChecker {
     mutating func checkObject(_ rule: UnsafePointer<SchemaRule>, _ start: Bytes, _ seen: Seen?) -> Bytes? {
-        let members = rule.pointee.members
+        let isPlain = rule.pointee.isPlain && seen == nil
+        var members = Members(firstOther: otherKeys.count)
         var p = skipSpace(start + 1)
-        var count = 0
-        var required = 0
-        // One bit for each member that the schema names. Of a schema with more, the others are treated like those that it does not name.
-        var known: UInt64 = 0
-        // The keys that the schema does not name are in `otherKeys` from here on, and if they are many their hashes in the set.
-        let firstOther = otherKeys.count
-        var hashes: Set<Int> = []
         while p[0] != UInt8(ascii: "}") {
             guard take(1, start) else { return nil }
-            let key = p
-            let keyEnd = stringEnd(p)
-            let run = ByteRun(base: key + 1, count: keyEnd - key - 2)
-            p = skipSpace(skipSpace(keyEnd) + 1)
-            let value = p
-            let member = find(run, of: rule)
-            if member >= 0, member < 64 {
-                guard known & 1 << UInt64(member) == 0 else { return fail(.duplicate, value) }
-                known |= 1 << UInt64(member)
-            } else if isRepeated(run, from: firstOther, &hashes) {
-                return fail(.duplicate, value)
+            let end: Bytes?
+            let key = csimd_read_key(p + 1)
+            if isPlain, let entry = rule.pointee.keys.find(key), entry.pointee.bit & ~members.known != 0 {
+                // A usual member: its schema decides alone.
+                members.known |= entry.pointee.bit
+                let value = SchemaChecker.value(afterKey: p + (Int(key.count) &+ 2))
+                end = QuickRule.end(quick + Int(entry.pointee.schema), value) ?? visit(Int(entry.pointee.schema), value, nil)
+            } else {
+                end = checkMember(rule, p, seen, &members)
             }
-            if member >= 0, members[member].isRequired { required += 1 }
-            if rule.pointee.names >= 0, visit(rule.pointee.names, key, nil) == nil { return rename(to: .propertyNames, key) }
-            guard let end = checkMember(rule, key: key, keyEnd: keyEnd, value, member: member, seen, index: count) else { return nil }
-            count += 1
+            guard let end else { return nil }
+            members.count &+= 1
             p = skipSpace(end)
             if p[0] == UInt8(ascii: ",") { p = skipSpace(p + 1) }
         }
-        if otherKeys.count > firstOther { otherKeys.removeLast(otherKeys.count - firstOther) }
-        if required < rule.pointee.required { return fail(.required, start, missing: missing(members, in: start)) }
-        if count < rule.pointee.minProperties { return fail(.minProperties, start) }
-        if count > rule.pointee.maxProperties { return fail(.maxProperties, start) }
+        if otherKeys.count > members.firstOther { otherKeys.removeLast(otherKeys.count - members.firstOther) }
+        if rule.pointee.requiredBits & ~members.known != 0 || members.otherRequired < rule.pointee.otherRequired {
+            return fail(.required, start, missing: missing(rule.pointee.members, in: start))
+        }
+        if members.count < rule.pointee.minProperties { return fail(.minProperties, start) }
+        if members.count > rule.pointee.maxProperties { return fail(.maxProperties, start) }
         return p + 1
     }
 
+    /// Returns the place of the value whose key ends before `p`.
+    @inline(__always) private static func value(afterKey p: Bytes) -> Bytes {
+        skipSpace((p[0] == UInt8(ascii: ":") ? p : skipSpace(p)) + 1)
+    }
+
+    /// Checks one member by all keywords. Returns the place after its value.
+    @inline(never) private mutating func checkMember(
+        _ rule: UnsafePointer<SchemaRule>, _ key: Bytes, _ seen: Seen?, _ members: inout Members
+    ) -> Bytes? {
+        let keyEnd = stringEnd(key)
+        let run = ByteRun(base: key + 1, count: keyEnd - key - 2)
+        let value = SchemaChecker.value(afterKey: keyEnd)
+        let member = find(run, of: rule)
+        if member >= 0, member < 64 {
+            guard members.known & 1 << UInt64(member) == 0 else { return fail(.duplicate, value) }
+            members.known |= 1 << UInt64(member)
+        } else {
+            if isRepeated(run, from: members.firstOther, &members.hashes) { return fail(.duplicate, value) }
+            if member >= 0, rule.pointee.members[member].isRequired { members.otherRequired += 1 }
+        }
+        if rule.pointee.names >= 0, visit(rule.pointee.names, key, nil) == nil { return rename(to: .propertyNames, key) }
+        return checkValue(rule, key: key, keyEnd: keyEnd, value, member: member, seen, index: members.count)
+    }
+
     /// Checks the value of one member. Returns the place after it.
-    @inline(__always) private mutating func checkMember(
+    @inline(__always) private mutating func checkValue(
         _ rule: UnsafePointer<SchemaRule>, key: Bytes, keyEnd: Bytes, _ value: Bytes, member: Int, _ seen: Seen?, index: Int
     ) -> Bytes? {
         var end: Bytes?
@@ -84,11 +114,10 @@ extension SchemaChecker {
     }
 
     /// Returns the index of the member with this key, or -1.
-    @inline(__always) private func find(_ key: ByteRun, of rule: UnsafePointer<SchemaRule>) -> Int {
-        let tag = MemberRule.tag(key)
-        let tags = rule.pointee.tags
-        for index in 0..<tags.count where tags[index] == tag && rule.pointee.members[index].key == key { return index }
-        return key.hasEscape ? findEscaped(key, in: rule.pointee.members) : -1
+    private func find(_ key: ByteRun, of rule: UnsafePointer<SchemaRule>) -> Int {
+        if rule.pointee.members.isEmpty { return -1 }
+        if key.hasEscape { return findEscaped(key, in: rule.pointee.members) }
+        return rule.pointee.keys.index(of: key, in: rule.pointee.members)
     }
 
     @inline(never) private func findEscaped(_ key: ByteRun, in members: UnsafeBufferPointer<MemberRule>) -> Int {
@@ -108,15 +137,15 @@ extension SchemaChecker {
     private static let fewKeys = 16
 
     /// Returns true if the key came before among those of its object that the schema does not name.
-    @inline(never) private mutating func isRepeated(_ key: ByteRun, from first: Int, _ hashes: inout Set<Int>) -> Bool {
-        if hashes.isEmpty {
+    @inline(never) private mutating func isRepeated(_ key: ByteRun, from first: Int, _ hashes: inout Set<Int>?) -> Bool {
+        if hashes == nil {
             for index in first..<otherKeys.count where SchemaChecker.sameKey(key, otherKeys[index]) { return true }
             otherKeys.append(key)
             guard otherKeys.count - first > SchemaChecker.fewKeys else { return false }
-            for index in first..<otherKeys.count { hashes.insert(SchemaChecker.hash(otherKeys[index])) }
+            hashes = Set((first..<otherKeys.count).map { SchemaChecker.hash(otherKeys[$0]) })
             return false
         }
-        return !hashes.insert(SchemaChecker.hash(key)).inserted
+        return !hashes!.insert(SchemaChecker.hash(key)).inserted
     }
 
     private static func sameKey(_ a: ByteRun, _ b: ByteRun) -> Bool {
@@ -147,7 +176,8 @@ extension SchemaChecker {
             let end = stringEnd(p)
             let key = ByteRun(base: p + 1, count: end - p - 2)
             p = skipSpace(skipSpace(end) + 1)
-            if key == wanted || key.hasEscape && SchemaChecker.withKey(key, { $0 == wanted }) { return p }
+            // The bytes of a key with an escape are not its text.
+            if key.hasEscape ? SchemaChecker.withKey(key, { $0 == wanted }) : key == wanted { return p }
             p = skipSpace(valueEnd(p))
             if p[0] == UInt8(ascii: ",") { p = skipSpace(p + 1) }
         }
@@ -166,7 +196,7 @@ extension SchemaChecker {
             var end: Bytes?
             let schema = count < prefix.count ? prefix[count] : rule.pointee.items
             if schema >= 0 {
-                end = visit(schema, p, nil)
+                end = QuickRule.end(quick + schema, p) ?? visit(schema, p, nil)
                 if end == nil { return nil }
                 seen?.note(count)
             }

@@ -7,14 +7,15 @@ internal import Expressions
 
 /// Checks values. One for each thread, since it counts the steps of the present value.
 public struct SchemaChecker: ~Copyable {
-    /// The steps that the check of one value may take. A member, an item and a subschema take one each; a comparison or a search takes more
-    /// with the length of its text.
+    /// The steps that the check of one value may take. A member, an item and a subschema take one each, unless a `QuickRule` decides; a
+    /// comparison or a search takes more with the length of its text.
     public static let mostSteps = 500_000
     /// The most levels of objects, lists and references.
     static let deepest = 256
 
     let schema: JSONSchema
     let rules: UnsafePointer<SchemaRule>
+    let quick: UnsafePointer<QuickRule>
     /// True if the schema has dynamic references.
     let isDynamic: Bool
     var stepsLeft = 0
@@ -28,6 +29,7 @@ public struct SchemaChecker: ~Copyable {
     public init(_ schema: JSONSchema) {
         self.schema = schema
         rules = schema.rules.baseAddress!
+        quick = schema.quick.baseAddress!
         isDynamic = schema.hasDynamicNames
     }
 
@@ -107,7 +109,7 @@ public struct SchemaChecker: ~Copyable {
             guard types.contains(.null) else { return fail(.type, p) }
             end = p + 4
         default:
-            let number = ShortNumber(p)
+            let number = ShortNumber.read(p)
             end = number.end
             if !types.contains(.number) {
                 let isInteger = types.contains(.integer) && (number.isWhole || DecimalText(p, number.end).isInteger)
@@ -117,8 +119,19 @@ public struct SchemaChecker: ~Copyable {
         }
         guard let end, let values = rule.pointee.values else { return end }
         guard take(values.count, p) else { return nil }
-        for value in values where equals(p, value.base) { return end }
+        if isOne(p, end, of: values) { return end }
         return fail(rule.pointee.isConstant ? .const : .enum, p)
+    }
+
+    /// Returns true if the value from `p` to `end` equals one of the values.
+    private mutating func isOne(_ p: Bytes, _ end: Bytes, of values: UnsafeBufferPointer<ByteRun>) -> Bool {
+        if p[0] == UInt8(ascii: "\"") {
+            // Strings that are written in the same way are equal.
+            let text = ByteRun(base: p, count: end - p)
+            for value in values where value == text { return true }
+        }
+        for value in values where equals(p, value.base) { return true }
+        return false
     }
 
     @inline(__always) private mutating func checkNumber(_ rule: UnsafePointer<SchemaRule>, _ p: Bytes, _ number: ShortNumber) -> Bool {

@@ -187,11 +187,13 @@ extension SchemaCompiler {
                 } else {
                     members.append(MemberRule(key: store.text(key), isRequired: true))
                 }
-                rule.required += 1
             }
         }
+        for (index, member) in members.enumerated() where member.isRequired {
+            if index < 64 { rule.requiredBits |= 1 << UInt64(index) } else { rule.otherRequired += 1 }
+        }
         rule.members = store.list(members)
-        rule.tags = store.list(members.map { MemberRule.tag($0.key) })
+        rule.keys = KeyTable(members, store: store)
         var patterned: [PatternRule] = []
         for entry in try object("patternProperties", place) {
             let schema = try compile(child(entry.node, of: place))
@@ -214,6 +216,7 @@ extension SchemaCompiler {
         rule.testsObjects =
             rule.minProperties > 0 || rule.maxProperties < .max || !members.isEmpty || !patterned.isEmpty || rule.additional >= 0
             || rule.names >= 0
+        rule.isPlain = !members.isEmpty && rule.names < 0 && patterned.isEmpty
     }
 
     private mutating func readCombinations(_ rule: inout SchemaRule, _ place: SchemaPlace) throws(SchemaFault) {

@@ -10,16 +10,20 @@ public final class JSONSchema: @unchecked Sendable {
     public static let mostSubschemas = 100_000
 
     let rules: UnsafeBufferPointer<SchemaRule>
+    /// What decides at once about most values, for each of the rules.
+    let quick: UnsafeBufferPointer<QuickRule>
     let patterns: [CompiledPattern]
     let dynamicPlaces: UnsafeBufferPointer<DynamicPlace>
     let hasDynamicNames: Bool
     private let store: Store
 
     init(_ rules: [SchemaRule], patterns: [CompiledPattern], dynamicPlaces: [DynamicPlace], store: Store) {
+        let hasDynamicNames = !dynamicPlaces.isEmpty && rules.contains { $0.dynamicName >= 0 }
+        quick = store.list(rules.map { hasDynamicNames ? QuickRule() : QuickRule($0) })
         self.rules = store.list(rules)
         self.patterns = patterns
         self.dynamicPlaces = store.list(dynamicPlaces)
-        hasDynamicNames = !dynamicPlaces.isEmpty && rules.contains { $0.dynamicName >= 0 }
+        self.hasDynamicNames = hasDynamicNames
         self.store = store
     }
 }

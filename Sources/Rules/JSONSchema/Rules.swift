@@ -59,12 +59,15 @@ struct SchemaRule: BitwiseCopyable {
     var unevaluatedItems = -1
 
     // Objects
+    /// True if it names members, and no keyword but `properties` looks at those that it names.
+    var isPlain = false
     var minProperties = 0, maxProperties = Int.max
     var members = UnsafeBufferPointer<MemberRule>(start: nil, count: 0)
-    /// The tags of their keys.
-    var tags = UnsafeBufferPointer<UInt16>(start: nil, count: 0)
-    /// The number of members that are required.
-    var required = 0
+    /// Finds their indices by their keys.
+    var keys = KeyTable()
+    /// One bit for each of the first 64 members that is required, and the number of the others that are.
+    var requiredBits: UInt64 = 0
+    var otherRequired = 0
     var patterns = UnsafeBufferPointer<PatternRule>(start: nil, count: 0)
     var additional = -1
     var names = -1
@@ -95,11 +98,6 @@ struct ShortBounds: BitwiseCopyable {
 struct MemberRule: BitwiseCopyable {
     /// The key, decoded to UTF-8.
     let key: ByteRun
-
-    /// Returns the first byte and the length of a key. Most keys that differ have other ones.
-    @inline(__always) static func tag(_ key: ByteRun) -> UInt16 {
-        key.count == 0 ? 0 : UInt16(key.base[0]) << 8 | UInt16(truncatingIfNeeded: key.count) & 0xff
-    }
 
     /// Its schema, or -1 if `properties` does not name it.
     var schema = -1
