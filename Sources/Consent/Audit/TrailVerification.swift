@@ -35,6 +35,9 @@ public struct TrailVerification {
     private let reader: TrailReader
     private let files: TrailFiles
     private var findings = TrailFindings()
+    /// What the bundle that is being read has: its faults and its blocks of rows, in the order of their entries. The blocks are verified
+    /// together when the bundle has been read.
+    private var found: [Found] = []
     /// The tree of the hashes that the tiles have, and of those that the entries make.
     private var frontier = Frontier()
     /// The texts that were verified.
@@ -45,6 +48,11 @@ public struct TrailVerification {
     /// The verdicts of entries before `keptVerdicts` may be missing; that is known at the end.
     private var missingVerdicts: [(entry: Int, fault: String)] = []
     private var missingBundles: [Int] = []
+
+    private enum Found {
+        case fault(String)
+        case rows(VerdictPlace, entry: Int)
+    }
 
     /// Verifies the trail in the folder. `kept` is a head that was kept elsewhere, and its place.
     public static func run(
@@ -124,11 +132,42 @@ public struct TrailVerification {
             let entry = Array(bytes[place])
             let hash = Digest.leaf(entry)
             if let tile, tile[index] != hash {
-                findings.add("entry \(first + index) was changed, or its hash in \(files.tile(0, bundle))")
+                found.append(.fault("entry \(first + index) was changed, or its hash in \(files.tile(0, bundle))"))
             }
             frontier.append(hash)
             try read(entry, number: first + index)
         }
+        try verifyFound()
+    }
+
+    /// Verifies the blocks of rows of a bundle, and takes over all that was found in it.
+    private mutating func verifyFound() throws(StorageFault) {
+        let places = found.compactMap { if case .rows(let place, _) = $0 { place } else { nil } }
+        var results = RowVerification.results(places, files)[...]
+        for item in found {
+            switch item {
+            case .fault(let fault): findings.add(fault)
+            case .rows(let place, let entry): try take(results.removeFirst(), place, of: entry)
+            }
+        }
+        found.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func take(_ result: RowResult, _ place: VerdictPlace, of number: Int) throws(StorageFault) {
+        let path = files.verdicts(place.file)
+        switch result {
+        case .failed(let fault):
+            guard fault.kind == .damaged else { throw fault }
+            findings.add(fault.description)
+            return
+        case .missing:
+            missingVerdicts.append((number, "\(path): the verdicts of entry \(number) are missing or cut off"))
+            return
+        case .changed: findings.add("\(path): the verdicts of entry \(number) were changed")
+        case .whole: break
+        }
+        findings.verdicts += place.count
+        findings.bytes += place.bytes
     }
 
     /// Verifies that each hash of a tile is the root of a tile below.
@@ -178,7 +217,7 @@ public struct TrailVerification {
         }
         if let ledger = reading.ledger { findings.ledger = ledger }
         for hash in [reading.text("text_sha256"), reading.text("plan")].compactMap(\.self) { try verify(text: hash, of: number) }
-        if reading.kind == .verdicts, reading.number("rows") != 0 { try verify(reading.verdicts, of: number) }
+        if reading.kind == .verdicts, reading.number("rows") != 0 { note(reading.verdicts, of: number) }
         if reading.kind == .pruned {
             kept = max(kept, reading.number("entries") ?? 0)
             keptVerdicts = max(keptVerdicts, reading.number("verdicts") ?? 0)
@@ -188,29 +227,27 @@ public struct TrailVerification {
     private mutating func verify(text hash: String, of number: Int) throws(StorageFault) {
         guard hash.utf8.count == 64, hash.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 || $0 >= 0x61 && $0 <= 0x66 }) else { return }
         guard texts.insert(hash).inserted else { return }
-        guard let text = try verified({ [files] () throws(StorageFault) in try TrailFiles.read(files.text(hash), most: 1 << 30) }) ?? nil
-        else {
-            findings.add("\(files.text(hash)): the text of entry \(number) is missing")
+        var text: [UInt8]?
+        do throws(StorageFault) {
+            text = try TrailFiles.read(files.text(hash), most: 1 << 30)
+        } catch {
+            guard error.kind == .damaged else { throw error }
+            found.append(.fault(error.description))
+        }
+        guard let text else {
+            found.append(.fault("\(files.text(hash)): the text of entry \(number) is missing"))
             return
         }
         findings.bytes += text.count
-        if hex(Digest(of: text).bytes) != hash { findings.add("\(files.text(hash)): the text of entry \(number) was changed") }
+        if hex(Digest(of: text).bytes) != hash { found.append(.fault("\(files.text(hash)): the text of entry \(number) was changed")) }
     }
 
-    private mutating func verify(_ place: VerdictPlace?, of number: Int) throws(StorageFault) {
-        guard let place else {
+    private mutating func note(_ place: VerdictPlace?, of number: Int) {
+        if let place {
+            found.append(.rows(place, entry: number))
+        } else {
             findings.notes.append("entry \(number) has verdicts in a form that this version does not know")
-            return
         }
-        let path = files.verdicts(place.file)
-        guard let rows = try VerdictFiles.rows(place, path) else {
-            missingVerdicts.append((number, "\(path): the verdicts of entry \(number) are missing or cut off"))
-            return
-        }
-        findings.verdicts += place.count
-        findings.bytes += rows.count
-        guard StrictBase64.encode(VerdictFiles.root(rows, width: place.width).bytes) != place.root else { return }
-        findings.add("\(path): the verdicts of entry \(number) were changed")
     }
 
     /// Reports what is missing and was not pruned. Only now it is known how far the trail says that it was.
