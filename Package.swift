@@ -577,10 +577,8 @@ if extras == "checks" {
         program(
             "promise", in: "Tests/Simulation",
             [
-                "Seeds", "Withdrawal", "Delivery", "Queueing", "Ledger", "Spool", "DeadLetterStore", "StateFiles", "Admission",
-                "ConsentGate",
-                "Judging",
-                "Configuration", "Plans", "Events", "Platform",
+                "Seeds", "Statements", "Withdrawal", "Workers", "Delivery", "Queueing", "Ledger", "Spool", "DeadLetterStore", "StateFiles",
+                "Admission", "ConsentGate", "Judging", "Configuration", "Plans", "Events", "Encoding", "Platform",
             ], strict),
     ]
 }

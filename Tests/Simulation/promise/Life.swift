@@ -5,6 +5,7 @@ import Judging
 import Plans
 import Platform
 import StateFiles
+import Statements
 
 @testable import Admission
 @testable import ConsentGate
@@ -131,15 +132,30 @@ final class LaneLife {
 /// A block in flight through the workers.
 final class Passing {
     let events: [Int]
-    let arrival: Int64
+    /// True if its source may write the ledger.
+    let mayWrite: Bool
     let gatehouse: PlanGate
-    /// The parcel of each lane. It is nil while the block is not judged.
+    let desk: Desk
+    /// What the model says of each event, from the moment at which the block was judged. It is nil before.
+    var early: [Permit]?
+    var arrival: Int64 = 0
+    /// The number of changes that the stream had made to the ledger at that moment.
+    var changesBefore = 0
+    /// The parcel of each lane. It is nil until the statements of the block are in the ledger.
     var parcels: [ParcelBox]?
-    init(events: [Int], arrival: Int64, gatehouse: PlanGate) {
+
+    init(events: [Int], mayWrite: Bool, gatehouse: PlanGate) {
         self.events = events
-        self.arrival = arrival
+        self.mayWrite = mayWrite
         self.gatehouse = gatehouse
+        desk = gatehouse.takeDesk()
     }
+}
+
+/// What the model permits for one event.
+struct Permit: Equatable {
+    var routes: [Int]
+    var keepsField: Bool
 }
 
 /// A withdrawal that is recorded and whose receipt is not finished.
@@ -166,6 +182,9 @@ final class Life {
     let laneCheck: SecondCheck
     let deadLetters: DeadLetters
     let steps: WithdrawalSteps
+    let writer: ConsentWriter
+    /// The receipts of the withdrawals that the stream brought since the last look.
+    let adopted = Monitor<[Int64]>([])
     var gatehouse: PlanGate
     private(set) var lanes: [LaneLife] = []
     /// The blocks in flight, in the order in which they were read.
@@ -198,6 +217,8 @@ final class Life {
         self.laneCheck = laneCheck
         deadLetters = DeadLetters(path: folder.path + "/" + DeadLetterFile.name, levels: levels, clock: hands.clock, check: check) { _ in }
         steps = WithdrawalSteps(registry: registry, check: check, deadLetters: deadLetters, names: names, clock: hands.clock)
+        writer = ConsentWriter(
+            registry, destroy: { [adopted] receipts in adopted.withLock { $0 += receipts } }, erase: { _ in }, say: { _ in })
         gatehouse = PlanGate(plan, records: registry.records, levels: levels)
         check.adopt(gatehouse.ruleset.consent)
         laneCheck.adopt(gatehouse.ruleset.consent)

@@ -36,6 +36,10 @@ enum Plant: String, CaseIterable {
     case forgets
     /// Receipts do not count what was destroyed before a kill.
     case uncounted
+    /// A block that was judged before an earlier line of the stream has changed the ledger is not judged again.
+    case order
+    /// The withdrawals that come in the stream are recorded, and events from before them are not kept back.
+    case adopt
 }
 
 /// The demands of a route, and the lanes of its events.
@@ -97,6 +101,7 @@ struct Variation: Hashable {
              "consent":{"ledger":"ids","levels":{\(levels.joined(separator: ","))},"unknown":\(unknown),"default":"none",
              "fields":{"field":"\(Words.levels[field])"},
              "subject":["userId","anonymousId","groupId"]},
+             "sources":{"center":{"plugin":"stdin","consent":"write"},"web":{"plugin":"http","listen":"unix:/web"}},
              "providers":{"far":{"plugin":"noop"},"near":{"plugin":"noop"}},
              "routes":[\(routes.joined(separator: ","))]}
             """
@@ -106,9 +111,10 @@ struct Variation: Hashable {
 struct Scenario {
     var variations: [Variation]
     var lanes: [LanePlan]
-    /// The number of events, and the percentage of events that the provider rejects.
+    /// The number of events, and the percentages of events that the provider rejects and that make a statement for the ledger.
     var events: Int
     var poison: UInt64
+    var statements: UInt64
     /// The number of acts beside the events.
     var acts: Int
 
@@ -145,6 +151,7 @@ struct Scenario {
         }
         events = 4 + roll(28)
         poison = UInt64(roll(3) * 10)
+        statements = UInt64(roll(3) * 12)
         acts = 3 + roll(14)
     }
 

@@ -130,23 +130,7 @@ extension World {
         guard let receipt = life.unacknowledged else { return }
         life.unacknowledged = nil
         promised(receipt)
-        var told: [String: Int] = [:]
-        for lane in life.lanes {
-            var refused = 0
-            for delivery in lane.deliveries.values {
-                for (copy, hasBegun) in zip(delivery.copies, delivery.begun) where hasBegun && isRefused(copy) {
-                    copy.wasNamedInFlight = true
-                    refused += 1
-                }
-            }
-            let count = lane.refusedInFlight
-            try require(
-                plant == .unchecked || plant == .asks || plant == .revive || plant == .forgets || count == refused,
-                "\(count) refused events are reported in flight at \(Words.lanes[lane.index]), expected \(refused)")
-            told["queue of \(Words.lanes[lane.index])"] = count
-            inHands[receipt, default: 0] += count
-        }
-        try life.steps.note(inHands: told, receipt)
+        try noteInHands([receipt])
         life.withdrawals.append(Withdrawing(receipt: receipt))
     }
 

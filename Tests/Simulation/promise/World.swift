@@ -28,6 +28,8 @@ final class World {
 
     var promise = Promise()
     var written: [Withdrawal] = []
+    /// The ids whose consent on record each block of the stream has changed.
+    var streamChanges: [Set<String>] = []
     var events: [Event] = []
     var copies: [Copy] = []
     var copyNumbers: [Int: Int] = [:]
