@@ -577,7 +577,7 @@ if extras == "checks" {
         program(
             "promise", in: "Tests/Simulation",
             [
-                "Seeds", "Statements", "Withdrawal", "Workers", "Delivery", "Queueing", "Ledger", "Spool", "DeadLetterStore", "StateFiles",
+                "Seeds", "Statements", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "HeldEventStore", "Delivery", "Queueing", "Ledger", "Spool", "DeadLetterStore", "StateFiles",
                 "Admission", "ConsentGate", "Judging", "Configuration", "Plans", "Events", "Encoding", "Platform",
             ], strict),
     ]

@@ -155,6 +155,8 @@ final class Passing {
 /// What the model permits for one event.
 struct Permit: Equatable {
     var routes: [Int]
+    /// The routes for which it waits until its subjects answer.
+    var held: [Int] = []
     var keepsField: Bool
 }
 
@@ -183,6 +185,8 @@ final class Life {
     let deadLetters: DeadLetters
     let steps: WithdrawalSteps
     let writer: ConsentWriter
+    /// The held events. It is nil if no plan holds events, and before the router has begun.
+    var holding: Holding?
     /// The receipts of the withdrawals that the stream brought since the last look.
     let adopted = Monitor<[Int64]>([])
     var gatehouse: PlanGate
@@ -194,6 +198,8 @@ final class Life {
     /// The receipt of a recorded withdrawal that is not acknowledged yet.
     var unacknowledged: Int64?
     var withdrawals: [Withdrawing] = []
+    /// False while a command changes the ledger without a router.
+    var hasBegun = false
     var isEnding = false
     var endsAt: Int64?
 

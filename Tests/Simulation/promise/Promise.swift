@@ -169,12 +169,35 @@ final class Copy {
     /// True if its loss is allowed, for example because it was only in memory when the router was killed.
     var isGone = false
     var inHands = 0
+    /// How often it was released from the held events. A kill before they are removed there repeats it.
+    var releases = 0
 
     init(event: Int, route: Int, lane: Int, admitted: Set<String>) {
         self.event = event
         self.route = route
         self.lane = lane
         self.admitted = admitted
+    }
+}
+
+/// An event that waits for the consent of its subjects.
+final class Hold {
+    let event: Int
+    /// The routes for which it waits.
+    let routes: [Int]
+    /// True if it was refused at some moment, or nobody has to wait for an answer any more. Then it may be destroyed.
+    var wasRefused = false
+    var isFirstRefusedByWithdrawal = false
+    var dooms: [(receipt: Int64, purposes: Set<String>?)] = []
+    /// The life in which it was released, and the copies that were made.
+    var releasedIn: Int?
+    var copies: [Copy] = []
+    /// True if it was old enough to be destroyed at some moment.
+    var mayHaveExpired = false
+
+    init(event: Int, routes: [Int]) {
+        self.event = event
+        self.routes = routes
     }
 }
 

@@ -83,7 +83,9 @@ struct ExpectedReceipt {
     var person: Set<String>
     /// It is nil if all purposes were withdrawn.
     var purposes: [String]?
-    var time: Int64
+    var id: String
+    /// The time of the decision, which can be earlier than the receipt.
+    var decided: Int64
 }
 
 extension Promise {
@@ -103,10 +105,10 @@ extension Promise {
             if mayWrite, let id = event.members["anonymousId"] ?? event.members["userId"] { untie(id) }
         case .withdraw(nil):
             for id in ids { set(id, .withdrawn(at: time(of: event, now, after: said[id]?.decided))) }
-            return mayWrite ? ids.map { ExpectedReceipt(person: person($0), purposes: nil, time: now) } : []
+            return mayWrite ? ids.map { ExpectedReceipt(person: person($0), purposes: nil, id: $0, decided: said[$0]?.decided ?? now) } : []
         case .withdraw(let purposes?):
             let named = refuse(event, now, assumes: assumes) { ($0 ?? LedgerRecord()).refusing(Set(purposes)) }
-            return mayWrite ? named.map { ExpectedReceipt(person: person($0), purposes: purposes, time: now) } : []
+            return mayWrite ? named.map { ExpectedReceipt(person: person($0), purposes: purposes, id: $0, decided: now) } : []
         case .refuse(let purposes): _ = refuse(event, now, assumes: assumes) { ($0 ?? LedgerRecord()).refusing(Set(purposes)) }
         case .state(let level, let granted, let denied):
             state(level, granted: Set(granted), denied: Set(denied), by: event, mayWrite: mayWrite, at: now, assumes: assumes)

@@ -25,7 +25,7 @@ extension World {
                 ready.append { [self] in try settle(first) }
             }
         }
-        if life.isEnding, life.passing.isEmpty, life.lanes.contains(where: { !$0.isAbsent && $0.state.phase == .open }) {
+        if life.isEnding, life.passing.isEmpty, isHoldingIdle, life.lanes.contains(where: { !$0.isAbsent && $0.state.phase == .open }) {
             ready.append { [self] in drainLanes() }
         }
     }
@@ -90,14 +90,15 @@ extension World {
     func permit(_ number: Int) -> Permit {
         let (event, variation) = (events[number], scenario.variations[variation])
         // No route asks for events that speak to the ledger.
-        let routes =
-            event.statement.isForLedger
-            ? []
-            : demands.indices.filter {
-                promise.admits(event.ids, own: event.own, demands[$0].demanded, assumed: variation.assumed)
-            }
+        if event.statement.isForLedger { return Permit(routes: [], keepsField: false) }
+        let routes = demands.indices.filter {
+            promise.admits(event.ids, own: event.own, demands[$0].demanded, assumed: variation.assumed)
+        }
+        let isOpen = variation.holds && event.own == nil && !event.ids.isEmpty && promise.allowed(event.ids) == nil
         let level = promise.level(event.ids, own: event.own, assumed: variation.assumed)
-        return Permit(routes: routes, keepsField: event.hasField && !routes.isEmpty && level >= variation.field)
+        return Permit(
+            routes: routes, held: isOpen ? demands.indices.filter { !routes.contains($0) } : [],
+            keepsField: event.hasField && !routes.isEmpty && level >= variation.field)
     }
 
     /// Makes the copies of a block whose statements are in the ledger. `permits` has for each event what may have been decided.
@@ -107,10 +108,11 @@ extension World {
         block.parcels = parcels
         let admitted = parcels.map { numbers($0.parcel.bytes.bytes, $0.parcel.entries) }
         var decided: [Int: Permit] = [:]
+        let held = heldEvents(block.desk)
         for (event, allowed) in zip(block.events, permits) {
             let routes = Set(admitted.joined().filter { $0.event == event }.map(\.route)).sorted()
             let keepsField = parcels.contains { $0.hasField(event) }
-            decided[event] = Permit(routes: routes, keepsField: keepsField)
+            decided[event] = Permit(routes: routes, held: held.first { $0.event == event }?.routes ?? [], keepsField: keepsField)
             try require(
                 allowed.contains(decided[event]!),
                 "the gate says \(decided[event]!) of event \(event), the model \(allowed); on record \(promise.said) of \(promise.persons)")
@@ -123,14 +125,24 @@ extension World {
                 admitted[lane].elementsEqual(wanted) { $0 == $1 }, "lane \(lane) gets \(admitted[lane]), the model says \(wanted)")
             for (entry, (event, route)) in zip(box.parcel.entries, admitted[lane]) {
                 try checkArrival(entry.arrival, of: event, demanding: demands[route].demanded, in: block)
-                copyNumbers[World.number(event, route, lane)] = copies.count
-                let level = max(demands[route].level, decided[event]!.keepsField ? scenario.variations[variation].field : 0)
-                let copy = Copy(event: event, route: route, lane: lane, admitted: Words.purposes(of: level))
-                copies.append(copy)
+                let copy = makeCopy(event, route, lane, keepsField: decided[event]!.keepsField)
                 for withdrawal in written { heed(withdrawal, copy) }
             }
         }
+        for one in held {
+            for route in one.routes { try checkArrival(one.arrival, of: one.event, demanding: demands[route].demanded, in: block) }
+        }
     }
+
+    func makeCopy(_ event: Int, _ route: Int, _ lane: Int, keepsField: Bool) -> Copy {
+        copyNumbers[World.number(event, route, lane)] = copies.count
+        let level = max(demands[route].level, keepsField ? scenario.variations[variation].field : 0)
+        let copy = Copy(event: event, route: route, lane: lane, admitted: Words.purposes(of: level))
+        copies.append(copy)
+        return copy
+    }
+
+    func knownCopy(_ event: Int, _ route: Int, _ lane: Int) -> Copy? { copyNumbers[World.number(event, route, lane)].map { copies[$0] } }
 
     /// The planted bug `fields`: sets the level of each entry to the level of its route.
     private func forgetFields(_ box: ParcelBox) {
@@ -144,32 +156,42 @@ extension World {
 
     private func handOver(_ block: Passing) throws {
         for (lane, box) in zip(life.lanes, block.parcels!) where !box.parcel.isEmpty {
-            // A plan without this provider has no route to it.
-            if lane.isAbsent {
-                for copy in copies(of: box, lane.index) { copy.isGone = true }
-                box.parcel.removeAll()
-                continue
-            }
-            if lane.state.mustWait(for: box.parcel.byteCount) {
-                lane.wake()
-                lane.isSourceAsleep = true
-                return
-            }
-            let parts = copies(of: box, lane.index)
-            // The simulation has only one thread, and it settles the receipt.
-            nonisolated(unsafe) let taken = parts
-            let receipt = Receipt { for copy in taken { copy.isAcknowledged = true } }
-            receipt.add()
-            receipt.settle()
-            lane.taken += parts.count
-            tell("\(Words.lanes[lane.index]) takes \(parts.map(\.event))")
-            let effects = lane.state.take(&box.parcel, receipt, at: instant)
-            lane.wake()
-            try carryOut(effects, lane)
+            guard try take(box, lane, nil) else { return }
         }
         life.passing.removeFirst()
         block.gatehouse.giveBack(block.desk)
         life.blocksHandedOver += 1
+    }
+
+    /// Lets a lane take a parcel. Returns false if it has no room.
+    func take(_ box: ParcelBox, _ lane: LaneLife, _ other: Receipt?) throws -> Bool {
+        // A plan without this provider has no route to it.
+        if lane.isAbsent {
+            for copy in copies(of: box, lane.index) { (copy.isGone, copy.isAcknowledged) = (true, true) }
+            box.parcel.removeAll()
+            other?.settle()
+            return true
+        }
+        if lane.state.mustWait(for: box.parcel.byteCount) {
+            lane.wake()
+            lane.isSourceAsleep = true
+            return false
+        }
+        let parts = copies(of: box, lane.index)
+        // The simulation has only one thread, and it settles the receipt.
+        nonisolated(unsafe) let taken = parts
+        let receipt = Receipt {
+            for copy in taken { copy.isAcknowledged = true }
+            other?.settle()
+        }
+        receipt.add()
+        receipt.settle()
+        lane.taken += parts.count
+        tell("\(Words.lanes[lane.index]) takes \(parts.map(\.event))")
+        let effects = lane.state.take(&box.parcel, receipt, at: instant)
+        lane.wake()
+        try carryOut(effects, lane)
+        return true
     }
 
     private static func number(_ event: Int, _ route: Int, _ lane: Int) -> Int { (event * 3 + route) * 2 + lane }
@@ -207,7 +229,7 @@ extension World {
 
 extension ParcelBox {
     /// Returns true if a copy of the event keeps its field.
-    fileprivate func hasField(_ event: Int) -> Bool {
+    func hasField(_ event: Int) -> Bool {
         var start = 0
         for entry in parcel.entries {
             defer { start = Int(entry.end) }

@@ -28,8 +28,9 @@ extension World {
         try makeCopies(block, permits)
         noteRefusals()
         if !receipts.isEmpty, dies(in: 6) { return try die() }
-        for receipt in receipts { life.withdrawals.append(Withdrawing(receipt: receipt)) }
+        for receipt in receipts { beginDestruction(receipt) }
         try noteInHands(receipts)
+        try holdEvents(of: block)
     }
 
     /// Lets the promise hear the statements of a block. Returns what may have been decided on each event, and the withdrawals that must have
@@ -74,7 +75,8 @@ extension World {
                 Withdrawal(
                     receipt: receipt, person: withdrawal.person, purposes: withdrawal.purposes.map { Set($0) }, time: begun,
                     isAcknowledged: true, event: event, changed: streamChanges.last ?? []))
-            for copy in copies { heed(written[written.count - 1], copy) }
+            if withdrawal.purposes == nil { receipted[withdrawal.id] = withdrawal.decided }
+            heed(written[written.count - 1])
         }
     }
 
@@ -108,7 +110,7 @@ extension World {
             }
             let count = lane.refusedInFlight
             try require(
-                plant == .unchecked || plant == .asks || plant == .revive || plant == .forgets || plant == .adopt || count == refused,
+                count == refused || plant.map { Plant.forHandOver.contains($0) } ?? false,
                 "\(count) refused events are reported in flight at \(Words.lanes[lane.index]), expected \(refused)")
             told["queue of \(Words.lanes[lane.index])"] = count
             for receipt in receipts { inHands[receipt, default: 0] += count }
