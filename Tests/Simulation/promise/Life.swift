@@ -203,11 +203,7 @@ final class Life {
     var isEnding = false
     var endsAt: Int64?
 
-    /// `absent` are the lanes whose provider this life does not have. Their files stay in the folder.
-    init(
-        _ folder: Folder, _ scenario: Scenario, _ plan: Plan, hands: SimulatedClock, seed: UInt64, plant: Plant?, absent: Set<Int> = []
-    ) throws {
-        self.folder = folder
+    static func ledgerOptions(_ hands: SimulatedClock) -> LedgerFile.Options {
         var options = LedgerFile.Options(
             keys: LedgerKeys(current: LedgerKeys.Key("ids", Array("0123456789abcdef0123456789abcdef".utf8)))
         ) { id in
@@ -216,7 +212,15 @@ final class Life {
         }
         options.levels = Words.levels
         options.clock = hands.clock
-        registry = try Registry(LedgerFile(folder.path + "/" + LedgerFile.name, options: options)!)
+        return options
+    }
+
+    /// `absent` are the lanes whose provider this life does not have. Their files stay in the folder.
+    init(
+        _ folder: Folder, _ scenario: Scenario, _ plan: Plan, hands: SimulatedClock, seed: UInt64, plant: Plant?, absent: Set<Int> = []
+    ) throws {
+        self.folder = folder
+        registry = try Registry(LedgerFile(folder.path + "/" + LedgerFile.name, options: Life.ledgerOptions(hands))!)
         check = SecondCheck(registry.records, levels: levels, clock: hands.clock)
         // Lanes with these planted bugs do not know all withdrawals.
         let laneCheck = plant == .revive || plant == .forgets ? SecondCheck(registry.records, levels: levels, clock: hands.clock) : check

@@ -69,10 +69,10 @@ enum Plans {
         }
     }
 
-    static func read(_ variation: Variation, _ hold: Scenario.Hold) -> Plan {
+    static func read(_ variation: Variation, _ hold: Scenario.Hold, _ plant: Plant?) -> Plan {
         do throws(ConfigurationFaults) {
             return try RoutesFile(environment: { _ in nil }, contents: { _ in .success([]) }, catalog: Modules())
-                .read(Array(variation.text(hold).utf8), file: "routes.json")
+                .read(Array(variation.text(hold, plant).utf8), file: "routes.json")
         } catch {
             fatalError("\(error.faults.map(\.description))")
         }

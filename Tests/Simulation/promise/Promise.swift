@@ -97,18 +97,18 @@ struct Promise {
         return all.isEmpty ? nil : all.reduce(Set(Words.purposes)) { $0.intersection($1.allowed) }
     }
 
-    /// Returns true if an event is to be admitted. `own` are the purposes that the event itself grants, which can only make the result
-    /// stricter.
-    func admits(_ ids: [String], own: Set<String>?, _ demanded: Set<String>, assumed: Int?) -> Bool {
-        if demanded.isEmpty { return true }
-        if let known = allowed(ids) { return demanded.isSubset(of: own.map { known.intersection($0) } ?? known) }
-        return demanded.isSubset(of: own ?? assumed.map { Words.purposes(of: $0) } ?? [])
+    /// Returns true if an event is to be admitted. What the event itself says can only make the result stricter.
+    func admits(_ event: Event, _ demanded: Set<String>, assumed: Int?) -> Bool {
+        demanded.isSubset(of: allowed(event, assumed: assumed))
     }
 
-    /// Returns the highest level whose purposes are all allowed. For ids without a record, it returns the own or the assumed level.
-    func level(_ ids: [String], own: Set<String>?, assumed: Int?) -> Int {
-        guard let known = allowed(ids) ?? own else { return assumed ?? 0 }
-        let allowed = own.map { known.intersection($0) } ?? known
+    private func allowed(_ event: Event, assumed: Int?) -> Set<String> {
+        event.signals.allowed(allowed(event.ids), assumed: Words.purposes(of: assumed ?? 0))
+    }
+
+    /// Returns the highest level whose purposes are all allowed.
+    func level(_ event: Event, assumed: Int?) -> Int {
+        let allowed = allowed(event, assumed: assumed)
         return Words.levels.indices.last { Words.purposes(of: $0).isSubset(of: allowed) } ?? 0
     }
 
@@ -126,8 +126,9 @@ extension Demand {
 struct Event {
     /// The ids of its subjects, by member.
     var members: [String: String]
-    /// The purposes that the event itself grants. It is nil if the event says nothing about consent.
-    var own: Set<String>?
+    /// True if it has an id that cannot be used.
+    var hasBrokenID = false
+    var signals = Signals()
     var statement = Statement.none
     /// The time in the event. It is nil if it has none.
     var time: Int64?

@@ -50,6 +50,14 @@ enum Plant: String, CaseIterable {
     case underway
     /// The withdrawals of an import are recorded, and events from before them are not kept back.
     case imports
+    /// A start takes a damaged ledger for a new one, without a word.
+    case damage
+    /// The gate misses opt-outs in a section of a GPP string.
+    case sections
+    /// The gate takes an id that cannot be used for a missing one.
+    case subjects
+    /// The gate does not hear Global Privacy Control and members of one's own.
+    case signals
 
     /// With these the lanes do not refuse what they should. The hand-over is to show that, and not the counts.
     static let forHandOver: Set<Plant> = [.unchecked, .asks, .revive, .forgets, .adopt, .imports]
@@ -67,7 +75,7 @@ enum Words {
     static let purposes = ["operations", "analytics", "marketing"]
     static let lanes = ["far", "near"]
     static let members = ["userId", "anonymousId", "groupId"]
-    static let people = (0..<6).map { "u\($0)" }
+    static let people = (0..<5).map { "u\($0)" } + ["5"]
 
     /// Each level has one purpose more than the one below it.
     static func purposes(of level: Int) -> Set<String> { Set(purposes.prefix(level)) }
@@ -100,7 +108,7 @@ struct Variation: Hashable {
     }
 
     /// The text of the file.
-    func text(_ hold: Scenario.Hold) -> String {
+    func text(_ hold: Scenario.Hold, _ plant: Plant?) -> String {
         let levels = Words.levels.indices.map { level in
             "\"\(Words.levels[level])\":[\(Words.purposes.prefix(level).map { "\"\($0)\"" }.joined(separator: ","))]"
         }
@@ -115,6 +123,7 @@ struct Variation: Hashable {
         return """
             {"keys":{"ids":"0123456789abcdef0123456789abcdef"},"message_id":{"add":false},
              "consent":{"ledger":"ids","levels":{\(levels.joined(separator: ","))},"unknown":\(unknown),"default":"none",
+             \(Signals.section(plant))
              "hold":{"for":"\(hold.milliseconds)ms","events":\(hold.events),"subject":{"events":\(hold.ofSubject)}},
              "fields":{"field":"\(Words.levels[field])"},
              "subject":["userId","anonymousId","groupId"]},
@@ -189,6 +198,6 @@ struct Scenario {
 
     var description: String {
         let lanes = lanes.map { "\($0.delivery.queue), batch \($0.delivery.batch), ordered \($0.delivery.ordered)" }
-        return "\(events) events, \(acts) acts, lanes \(lanes)\n\(variations.map { $0.text(hold) }.joined(separator: "\n"))"
+        return "\(events) events, \(acts) acts, lanes \(lanes)\n\(variations.map { $0.text(hold, nil) }.joined(separator: "\n"))"
     }
 }

@@ -129,6 +129,8 @@ extension Promise {
         _ level: Int?, granted: Set<String>, denied: Set<String>, by event: Event, mayWrite: Bool, at now: Int64, assumes: Bool
     ) {
         let granted = granted.subtracting(denied)
+        // Somebody who is known only in part may refuse, and may not grant.
+        if event.hasBrokenID, level != nil || !granted.isEmpty { return }
         let grants = level != nil || !granted.isEmpty
         if mayWrite {
             for id in event.ids {

@@ -109,7 +109,8 @@ extension World {
     func isRefused(_ hold: Hold) -> Bool {
         let ids = events[hold.event].ids
         guard promise.allowed(ids) != nil else { return !scenario.variations[variation].holds }
-        return !hold.routes.allSatisfy { promise.keeps(ids, demands[$0].demanded) }
+        // The event itself may refuse too.
+        return !hold.routes.allSatisfy { promise.admits(events[hold.event], demands[$0].demanded, assumed: nil) }
     }
 
     func heed(_ withdrawal: Withdrawal, _ hold: Hold) {

@@ -242,8 +242,7 @@ extension World {
             let box = life.gatehouse.judge(letter)[copy.lane]
             let index = box.parcel.entries.firstIndex { Int($0.route) == copy.route }
             let event = events[copy.event]
-            let isWanted = promise.admits(
-                event.ids, own: event.own, demands[copy.route].demanded, assumed: scenario.variations[variation].assumed)
+            let isWanted = promise.admits(event, demands[copy.route].demanded, assumed: scenario.variations[variation].assumed)
             try require(
                 (index != nil) == isWanted, "the gate says \(index != nil) to a replay of event \(copy.event), the model \(isWanted)")
             // The level of its admission can be higher than the level that its route demands now.

@@ -49,19 +49,20 @@ extension World {
         if UInt64(roll(100)) < scenario.statements { event.statement = Statement(&random) }
         var text = "{\"note\":\"note-\(number).\(String(repeating: "x", count: roll(roll(10) == 0 ? 400 : 30)))\""
         for member in Words.members where roll(member == "userId" ? 8 : 2) > 0 {
+            if roll(40) == 0 {
+                (event.hasBrokenID, event.signals.isBroken) = (true, true)
+                if plant != .subjects { text += ",\"\(member)\":\(Signals.brokenIDs[roll(4)])" }
+                continue
+            }
             let id = Words.people[roll(UInt64(Words.people.count))]
             event.members[member] = id
-            text += ",\"\(member)\":\"\(id)\""
+            // A whole number and its text are the same id.
+            text += ",\"\(member)\":\(id == Words.people.last && roll(2) == 0 ? id : "\"\(id)\"")"
         }
         if event.hasField { text += ",\"field\":1" }
         text += event.statement.members
-        if case .preferences(let purposes) = event.statement {
-            event.own = Set(purposes.filter(\.value).keys)
-        } else if roll(6) == 0 {
-            let level = roll(4)
-            event.own = Words.purposes(of: level)
-            text += ",\"context\":{\"consent\":{\"level\":\"\(Words.levels[level])\"}}"
-        }
+        say(&event)
+        text += event.signals.text
         if event.statement != .none, roll(3) == 0 {
             // Some decisions were made earlier, and some clocks are ahead.
             event.time = hands.wall + Int64(roll(6_000_000_000)) - 5_000_000_000
@@ -69,6 +70,30 @@ extension World {
         }
         event.text = text + "}"
         return event
+    }
+
+    /// Lets the event say something about consent.
+    private func say(_ event: inout Event) {
+        if case .preferences(let purposes) = event.statement {
+            event.signals.grant(Set(purposes.filter(\.value).keys))
+            return
+        }
+        if roll(6) == 0 {
+            let level = roll(4)
+            event.signals.grant(Words.purposes(of: level))
+            event.signals.consent.append("\"level\":\"\(Words.levels[level])\"")
+        }
+        guard roll(8) == 0 else { return }
+        if roll(10) == 0 {
+            // A context that is no object says nothing that can be read.
+            event.signals.isBroken = true
+            event.signals.consent = []
+            event.signals.members += ",\"context\":\"none\""
+            return
+        }
+        event.signals.add(&random)
+        // With this planted bug, the gate does not hear what other parties say.
+        if plant == .signals { (event.signals.members, event.signals.context) = ("", []) }
     }
 
     /// Judges a block, while other blocks are judged and the ledger changes.
@@ -92,10 +117,10 @@ extension World {
         // No route asks for events that speak to the ledger.
         if event.statement.isForLedger { return Permit(routes: [], keepsField: false) }
         let routes = demands.indices.filter {
-            promise.admits(event.ids, own: event.own, demands[$0].demanded, assumed: variation.assumed)
+            promise.admits(event, demands[$0].demanded, assumed: variation.assumed)
         }
-        let isOpen = variation.holds && event.own == nil && !event.ids.isEmpty && promise.allowed(event.ids) == nil
-        let level = promise.level(event.ids, own: event.own, assumed: variation.assumed)
+        let isOpen = variation.holds && !event.signals.decides && !event.ids.isEmpty && promise.allowed(event.ids) == nil
+        let level = promise.level(event, assumed: variation.assumed)
         return Permit(
             routes: routes, held: isOpen ? demands.indices.filter { !routes.contains($0) } : [],
             keepsField: event.hasField && !routes.isEmpty && level >= variation.field)

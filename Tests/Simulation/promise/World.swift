@@ -64,7 +64,7 @@ final class World {
         self.plant = plant
         self.tells = tells
         actsLeft = scenario.acts
-        plans = scenario.variations.map { Plans.read($0, scenario.hold) }
+        plans = scenario.variations.map { Plans.read($0, scenario.hold, plant) }
         life = try Life(Folder("\(seed)-0"), scenario, plans[0], hands: hands, seed: seed, plant: plant)
         life.hasBegun = true
         try hold()
@@ -205,6 +205,7 @@ final class World {
         dropRelease()
         let folder = life.folder.copy(to: "\(seed)-\(lives)")
         let absent = try rearrange(folder)
+        if !isHealed, roll(5) == 0 { try damageLedger(in: folder) }
         life = try Life(folder, scenario, plans[variation], hands: hands, seed: random.next(), plant: plant, absent: absent)
         owed = nil
         tell("a new life\(absent.isEmpty ? "" : ", without \(absent.map { Words.lanes[$0] })")")
