@@ -577,10 +577,8 @@ if extras == "checks" {
         program(
             "promise", in: "Tests/Simulation",
             [
-                "Seeds", "Withdrawal", "Delivery", "Queueing", "Ledger", "Spool", "DeadLetterStore", "StateFiles", "Admission",
-                "ConsentGate",
-                "Judging",
-                "Configuration", "Plans", "Events", "Platform",
+                "Seeds", "Statements", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "HeldEventStore", "Delivery", "Queueing", "Ledger", "Spool", "DeadLetterStore", "StateFiles",
+                "Admission", "ConsentGate", "Judging", "Configuration", "Plans", "Events", "Encoding", "Platform",
             ], strict),
     ]
 }

@@ -246,6 +246,23 @@ struct ImportTests {
         #expect(try ledger.person(of: LedgerID("id-24")).count == 13)
         #expect(try ledger.get(LedgerID("id-3"))?.record?.decided == moment)
     }
+
+    @Test("a line that withdraws has a receipt, unless that same withdrawal is on record with one")
+    func receipts() throws {
+        let ledger = try later()
+        // An event of a source that may only refuse has withdrawn, and no receipt was begun.
+        try ledger.set(LedgerID("a"), .withdrawn, decided: moment, origin: "source web")
+        let line = #"{"id":"a","withdrawn":true,"decided":"2026-11-21T10:30:00Z"}"#
+        _ = try take(line, into: ledger, .ndjson)
+        #expect(try ledger.receipts().count == 1)
+        _ = try take(line, into: ledger, .ndjson)
+        #expect(try ledger.receipts().count == 1)
+        _ = try take(#"{"id":"a","withdrawn":true,"decided":"2026-11-21T10:30:01Z"}"#, into: ledger, .ndjson)
+        #expect(try ledger.receipts().count == 2)
+        try ledger.set(LedgerID("a"), marketing, origin: "command")
+        _ = try take(line, into: ledger, .ndjson)
+        #expect(try ledger.receipts().count == 2)
+    }
 }
 
 @Suite("An export")

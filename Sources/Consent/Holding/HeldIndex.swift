@@ -46,6 +46,8 @@ struct HeldIndex {
     private var asked: [SubjectKey] = []
     private var isAsked: Set<SubjectKey> = []
     private var releasing: (subjects: [SubjectKey], after: Int64)?
+    /// True while events are judged to be released, and until the lanes have what was released.
+    private(set) var isHandingOver = false
     /// The rows that are being judged, or that lanes are about to get.
     private var onTheirWay: Set<Int64> = []
     /// The rows of `onTheirWay` that a withdrawal has destroyed in the file.
@@ -174,6 +176,8 @@ struct HeldIndex {
     }
 
     private mutating func release() -> Step {
+        assert(!isHandingOver, "two releases at the same time")
+        isHandingOver = true
         if let releasing { return .release(releasing.subjects, after: releasing.after) }
         let subjects = Array(asked.prefix(HeldIndex.mostSubjects))
         assert(!subjects.isEmpty && asked.count == isAsked.count, "a subject is released that has not answered")
@@ -244,6 +248,7 @@ struct HeldIndex {
     /// Notes the number after which the release continues. Nil means that all events of these subjects were judged.
     mutating func released(upTo next: Int64?) {
         assert(next.map { $0 > releasing?.after ?? 0 } ?? true, "a release goes back")
+        isHandingOver = false
         releasing = next.flatMap { next in releasing.map { ($0.subjects, next) } }
     }
 
@@ -268,6 +273,7 @@ struct HeldIndex {
 
     /// Notes that a step failed. It is tried again after a pause.
     mutating func failed(_ change: HeldChange? = nil, at now: Instant) {
+        isHandingOver = false
         notBefore = now + HeldIndex.pause
         if let change { settle(change) }
     }

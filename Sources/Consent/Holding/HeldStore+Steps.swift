@@ -1,13 +1,13 @@
 // The thread that works on held events: it releases the events of subjects that have answered, destroys expired events, and changes the
 // file.
 
-internal import Admission
+public import Admission
 internal import Delivery
-internal import Generations
+public import Generations
 internal import HeldEventStore
 internal import Judging
 internal import Platform
-internal import Queueing
+public import Queueing
 
 extension HeldStore {
     /// Takes steps until the index says that it ends.
@@ -29,7 +29,7 @@ extension HeldStore {
         }
     }
 
-    private func carryOut(_ step: HeldIndex.Step, _ heldJudge: HeldJudge) {
+    func carryOut(_ step: HeldIndex.Step, _ heldJudge: HeldJudge) {
         do throws(StorageFault) {
             switch step {
             case .change(let change): try commit(change)
@@ -49,6 +49,7 @@ extension HeldStore {
                 case .expire, .age, .release, .end: heldIndex.failed(at: now)
                 }
             }
+            heldIndex.wake()
         }
     }
 
@@ -113,6 +114,7 @@ extension HeldStore {
             handOver(heldJudge.parcels, generation: generation, change: change)
         }
         heldIndex.withLock { $0.released(upTo: next) }
+        heldIndex.wake()
     }
 
     /// Counts the verdicts and returns the change of the file that follows from them. `told` gets the verdicts that are final.
@@ -150,7 +152,7 @@ extension HeldStore {
         return change
     }
 
-    /// Hands the parcels to the lanes. The change of the file is scheduled when every lane has its parcel.
+    /// Hands over the parcels. The change of the file is scheduled when every lane has its parcel.
     private func handOver(_ parcels: UnsafeMutableBufferPointer<Parcel>, generation: Generation, change: HeldChange) {
         assert(parcels.count == generation.destinations.count, "a lane has no parcel")
         let receipt = Receipt { [weak self] in
@@ -158,10 +160,15 @@ extension HeldStore {
             heldIndex.withLock { $0.settle(change) }
             heldIndex.wake()
         }
+        handOver(parcels, generation, receipt)
+        settleWhenTold(receipt)
+    }
+
+    /// Lets each lane take its parcel. Waits while a lane has no room.
+    public static func lanesTake(_ parcels: UnsafeMutableBufferPointer<Parcel>, _ generation: Generation, _ receipt: Receipt) {
         for (index, destination) in generation.destinations.enumerated() where !parcels[index].isEmpty {
             receipt.add()
             if !destination.lane.take(&parcels[index], receipt) { destination.lane.waitAndTake(&parcels[index], receipt) }
         }
-        settleWhenTold(receipt)
     }
 }

@@ -13,6 +13,15 @@ extension HeldStore {
     /// Begins a withdrawal. Until `endWithdrawal` nothing is released, so that the withdrawal can count what it destroyed.
     public func beginWithdrawal() { heldIndex.withLock { $0.beginWithdrawal() } }
 
+    /// True while a lane is still to get events that were released before a withdrawal began.
+    public var isHandingOver: Bool { heldIndex.withLock { $0.isHandingOver } }
+
+    /// Waits until the lanes have what was released. Call it while a withdrawal is active, so that nothing more is released.
+    public func waitForHandOver() {
+        assert(heldIndex.withLock { $0.isWithdrawing }, "more events may be released meanwhile")
+        heldIndex.wait(while: { $0.isHandingOver })
+    }
+
     public func endWithdrawal() {
         heldIndex.withLock { $0.endWithdrawal() }
         askAll()

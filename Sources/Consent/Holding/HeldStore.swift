@@ -12,7 +12,7 @@ public import HeldEventStore
 public import Ledger
 public import Plans
 public import Platform
-internal import Queueing
+public import Queueing
 internal import StateFiles
 
 /// The path of the file of held events, and its options.
@@ -26,6 +26,10 @@ public struct HeldPlace: Sendable {
 }
 
 public final class HeldStore: Sendable {
+    /// Hands over the admitted events, one parcel for each provider of the plan, and empties the parcels. The receipt counts each lane that
+    /// gets events.
+    public typealias HandOver = @Sendable (UnsafeMutableBufferPointer<Parcel>, Generation, Receipt) -> Void
+
     /// The maximum number of events that are judged at a time.
     public static let page = 256
     static let pageBytes = 1_000_000
@@ -55,6 +59,7 @@ public final class HeldStore: Sendable {
     let names: RunNames
     public let sources: [SourcePlan]
     public let clock: Clock
+    let handOver: HandOver
     private let audit: AuditLog?
     /// The number of hand-overs that wait until the audit trail has their verdicts.
     private let untold = Monitor(0)
@@ -68,8 +73,10 @@ public final class HeldStore: Sendable {
     public init(
         _ place: HeldPlace, registry: Registry, generations: GenerationRegistry, totals: Monitor<Totals>, names: RunNames,
         sources: [SourcePlan],
-        clock: Clock, audit: AuditLog? = nil, say: @escaping @Sendable (String) -> Void
+        clock: Clock, audit: AuditLog? = nil, handOver: @escaping HandOver = HeldStore.lanesTake,
+        say: @escaping @Sendable (String) -> Void
     ) {
+        self.handOver = handOver
         self.place = place
         records = registry.records
         self.generations = generations

@@ -190,10 +190,10 @@ public final class LedgerImport {
         if case .hashed(let id) = line.id, let words = try ledger.conflict(id) { return words }
         if let terms = line.terms {
             let origin = line.origin ?? options.origin
-            let known = terms.isWithdrawn ? try ledger.lastDecision(of: line.id)?.terms : nil
+            let isKnown = terms.isWithdrawn ? try ledger.hasReceipt(of: line.id, forWithdrawalAt: line.decided) : false
             let outcome = try ledger.set(line.id, terms, decided: line.decided, origin: origin)
-            // A withdrawal destroys what waits. One that was on record already has a receipt.
-            if outcome.holds, terms.isWithdrawn, known != .withdrawn {
+            // A withdrawal destroys what waits. The same one again needs no second receipt.
+            if outcome.holds, terms.isWithdrawn, !isKnown {
                 receipts.append(try ledger.beginReceipt(of: line.id, origin: origin))
             }
             if outcome.holds { done.taken += 1 } else { done.late += 1 }

@@ -1,6 +1,7 @@
 // Receipts of withdrawals. A receipt begins before anything is destroyed, so that destruction continues after the process was killed. It is
 // finished when nothing is left to destroy. It counts the destroyed events by place; it keeps no event.
 
+internal import ConsentGate
 internal import Database
 public import Platform
 
@@ -58,6 +59,24 @@ extension LedgerFile {
             let number = try database.number("SELECT last_insert_rowid()") ?? 0
             acts.append(.withdrawn(receipt: number, try person(of: id), purposes: purposes, origin: origin))
             return number
+        }
+    }
+
+    /// Returns true if the id has withdrawn everything with a decision of this time, and a receipt was begun for that withdrawal. Events of a
+    /// source that may only refuse, for example, withdraw without a receipt.
+    func hasReceipt(of id: LedgerID, forWithdrawalAt decided: Int64?) throws(StorageFault) -> Bool {
+        guard let decided, let known = try lastDecision(of: id), known.terms.isWithdrawn, known.decided == decided else { return false }
+        let find = try database.statement(
+            """
+            SELECT 1 FROM receipts WHERE hmac = ?1 AND purposes IS NULL AND \(LedgerSchema.receiptIsWhole) AND begun >= (
+              SELECT min(history.received) FROM history JOIN subjects ON subjects.number = subject
+              WHERE subjects.hmac = ?1 AND history.decided = ?2 AND held = 1
+            )
+            """
+        ).bind(2, decided)
+        defer { find.reset() }
+        return try hashed(id).hmac.withUnsafeBufferPointer { (hmac) throws(StorageFault) in
+            try find.bind(1, lending: UnsafeRawBufferPointer(hmac)).step()
         }
     }
 

@@ -170,6 +170,7 @@ public final class Withdrawals: Sendable {
 
     private func destroy(_ receipt: Int64) {
         settle()
+        settleHolds()
         let held = Result { () throws(StorageFault) in try sweepHolds() }
         var places = sweepLanes()
         do throws(StorageFault) {
@@ -182,6 +183,15 @@ public final class Withdrawals: Sendable {
         } catch {
             say("withdrawal \(receipt): not everything is destroyed yet: \(error); the next start continues")
         }
+    }
+
+    /// Thread A releases held events, and waits until a lane has room for them. Meanwhile thread B withdraws. The events are no longer held,
+    /// and not yet in the lane, so no sweep finds them: thread B waits until the lane has them. It first destroys what waits in the lanes,
+    /// which can make the room.
+    private func settleHolds() {
+        guard let heldStore, heldStore.isHandingOver else { return }
+        _ = sweepLanes()
+        heldStore.waitForHandOver()
     }
 
     private func sweepHolds() throws(StorageFault) -> Swept {

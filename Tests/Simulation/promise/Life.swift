@@ -5,6 +5,7 @@ import Judging
 import Plans
 import Platform
 import StateFiles
+import Statements
 
 @testable import Admission
 @testable import ConsentGate
@@ -131,15 +132,32 @@ final class LaneLife {
 /// A block in flight through the workers.
 final class Passing {
     let events: [Int]
-    let arrival: Int64
+    /// True if its source may write the ledger.
+    let mayWrite: Bool
     let gatehouse: PlanGate
-    /// The parcel of each lane. It is nil while the block is not judged.
+    let desk: Desk
+    /// What the model says of each event, from the moment at which the block was judged. It is nil before.
+    var early: [Permit]?
+    var arrival: Int64 = 0
+    /// The number of changes that the stream had made to the ledger at that moment.
+    var changesBefore = 0
+    /// The parcel of each lane. It is nil until the statements of the block are in the ledger.
     var parcels: [ParcelBox]?
-    init(events: [Int], arrival: Int64, gatehouse: PlanGate) {
+
+    init(events: [Int], mayWrite: Bool, gatehouse: PlanGate) {
         self.events = events
-        self.arrival = arrival
+        self.mayWrite = mayWrite
         self.gatehouse = gatehouse
+        desk = gatehouse.takeDesk()
     }
+}
+
+/// What the model permits for one event.
+struct Permit: Equatable {
+    var routes: [Int]
+    /// The routes for which it waits until its subjects answer.
+    var held: [Int] = []
+    var keepsField: Bool
 }
 
 /// A withdrawal that is recorded and whose receipt is not finished.
@@ -166,6 +184,11 @@ final class Life {
     let laneCheck: SecondCheck
     let deadLetters: DeadLetters
     let steps: WithdrawalSteps
+    let writer: ConsentWriter
+    /// The held events. It is nil if no plan holds events, and before the router has begun.
+    var holding: Holding?
+    /// The receipts of the withdrawals that the stream brought since the last look.
+    let adopted = Monitor<[Int64]>([])
     var gatehouse: PlanGate
     private(set) var lanes: [LaneLife] = []
     /// The blocks in flight, in the order in which they were read.
@@ -175,14 +198,12 @@ final class Life {
     /// The receipt of a recorded withdrawal that is not acknowledged yet.
     var unacknowledged: Int64?
     var withdrawals: [Withdrawing] = []
+    /// False while a command changes the ledger without a router.
+    var hasBegun = false
     var isEnding = false
     var endsAt: Int64?
 
-    /// `absent` are the lanes whose provider this life does not have. Their files stay in the folder.
-    init(
-        _ folder: Folder, _ scenario: Scenario, _ plan: Plan, hands: SimulatedClock, seed: UInt64, plant: Plant?, absent: Set<Int> = []
-    ) throws {
-        self.folder = folder
+    static func ledgerOptions(_ hands: SimulatedClock) -> LedgerFile.Options {
         var options = LedgerFile.Options(
             keys: LedgerKeys(current: LedgerKeys.Key("ids", Array("0123456789abcdef0123456789abcdef".utf8)))
         ) { id in
@@ -191,13 +212,23 @@ final class Life {
         }
         options.levels = Words.levels
         options.clock = hands.clock
-        registry = try Registry(LedgerFile(folder.path + "/" + LedgerFile.name, options: options)!)
+        return options
+    }
+
+    /// `absent` are the lanes whose provider this life does not have. Their files stay in the folder.
+    init(
+        _ folder: Folder, _ scenario: Scenario, _ plan: Plan, hands: SimulatedClock, seed: UInt64, plant: Plant?, absent: Set<Int> = []
+    ) throws {
+        self.folder = folder
+        registry = try Registry(LedgerFile(folder.path + "/" + LedgerFile.name, options: Life.ledgerOptions(hands))!)
         check = SecondCheck(registry.records, levels: levels, clock: hands.clock)
         // Lanes with these planted bugs do not know all withdrawals.
         let laneCheck = plant == .revive || plant == .forgets ? SecondCheck(registry.records, levels: levels, clock: hands.clock) : check
         self.laneCheck = laneCheck
         deadLetters = DeadLetters(path: folder.path + "/" + DeadLetterFile.name, levels: levels, clock: hands.clock, check: check) { _ in }
         steps = WithdrawalSteps(registry: registry, check: check, deadLetters: deadLetters, names: names, clock: hands.clock)
+        writer = ConsentWriter(
+            registry, destroy: { [adopted] receipts in adopted.withLock { $0 += receipts } }, erase: { _ in }, say: { _ in })
         gatehouse = PlanGate(plan, records: registry.records, levels: levels)
         check.adopt(gatehouse.ruleset.consent)
         laneCheck.adopt(gatehouse.ruleset.consent)

@@ -1,10 +1,11 @@
-// The gate of one plan, as a worker uses it: lines go in, and parcels come out. It uses the router's own judge.
+// The gate of one plan, as a worker uses it: lines go in, and parcels come out. It uses the router's own judge and workers.
 
 import Configuration
 import DeadLetterStore
 import Events
 import Plans
 import Platform
+import Workers
 
 @testable import Admission
 @testable import ConsentGate
@@ -15,56 +16,47 @@ final class ParcelBox {
     init(_ parcel: consuming Parcel) { self.parcel = parcel }
 }
 
+/// A worker with the block that it judges.
+final class Desk {
+    var worker: Worker
+    init(_ ruleset: Ruleset) { worker = Worker(ruleset, lineLimit: 1 << 20, depth: 100, blockSize: 2048) }
+
+    func takeParcels() -> [ParcelBox] {
+        worker.parcels.indices.map { index in
+            var full = Parcel()
+            swap(&full, &worker.parcels[index])
+            return ParcelBox(full)
+        }
+    }
+}
+
 final class PlanGate {
     let ruleset: Ruleset
-    private var judge: Judge
-    private var scanner: Scanner
-    private var tally: Tally
-    private let parcels: UnsafeMutablePointer<Parcel>
+    private var idle: [Desk] = []
 
     init(_ plan: Plan, records: ConsentRecords, levels: RunNames) {
         ruleset = Ruleset(plan, subjectKey: PlanGate.key, records: records, levels: levels)
-        judge = Judge(ruleset)
-        scanner = Scanner(ruleset.paths)
-        tally = Tally(routes: ruleset.routeCount)
-        parcels = .allocate(capacity: ruleset.providerCount)
-        for index in 0..<ruleset.providerCount { (parcels + index).initialize(to: Parcel()) }
-    }
-
-    deinit {
-        parcels.deinitialize(count: ruleset.providerCount)
-        parcels.deallocate()
     }
 
     static let key = [UInt8](0..<16)
 
-    /// Returns the parcel of a dead letter for each lane, as a replay judges it.
-    func judge(_ letter: DeadLetter) -> [ParcelBox] {
-        var judge = Judge(ruleset)
-        let level = letter.level == "" ? 0 : Words.levels.firstIndex { $0 == letter.level } ?? Words.levels.count - 1
-        judge.know(subjects: letter.subjects, level: level)
-        return run([String(decoding: letter.event, as: UTF8.self)], arrival: letter.arrival, by: &judge)
+    /// Returns a worker with an empty block.
+    func takeDesk() -> Desk { idle.popLast() ?? Desk(ruleset) }
+
+    func giveBack(_ desk: Desk) {
+        desk.worker.reset()
+        idle.append(desk)
     }
 
-    /// Returns the parcel of these lines for each lane, in the order of the lanes.
-    func judge(_ lines: [String], arrival: Int64) -> [ParcelBox] { run(lines, arrival: arrival, by: &judge) }
-
-    private func run(_ lines: [String], arrival: Int64, by judge: inout Judge) -> [ParcelBox] {
-        var block = Block()
-        for line in lines { block.text.append(line + "\n") }
-        block.seal()
-        var at: UInt32 = 0
-        for _ in lines {
-            guard let event = scanner.scan(block.bytes, at) else { preconditionFailure("the simulation wrote an invalid event") }
-            judge.judge(event, arrival: arrival, into: parcels, tally: &tally)
-            at = scanner.lineEnd + 1
-        }
-        judge.countLeftOut(into: &tally)
-        return (0..<ruleset.providerCount).map { index in
-            var full = Parcel()
-            swap(&full, &parcels[index])
-            return ParcelBox(full)
-        }
+    /// Returns the parcel of a dead letter for each lane, as a replay judges it.
+    func judge(_ letter: DeadLetter) -> [ParcelBox] {
+        let desk = Desk(ruleset)
+        let level = letter.level == "" ? 0 : Words.levels.firstIndex { $0 == letter.level } ?? Words.levels.count - 1
+        desk.worker.judge.know(subjects: letter.subjects, level: level)
+        letter.event.withUnsafeBytes { desk.worker.block.text.append(contentsOf: $0) }
+        desk.worker.block.arrival = letter.arrival
+        desk.worker.work()
+        return desk.takeParcels()
     }
 }
 
@@ -77,10 +69,10 @@ enum Plans {
         }
     }
 
-    static func read(_ variation: Variation) -> Plan {
+    static func read(_ variation: Variation, _ hold: Scenario.Hold, _ plant: Plant?) -> Plan {
         do throws(ConfigurationFaults) {
             return try RoutesFile(environment: { _ in nil }, contents: { _ in .success([]) }, catalog: Modules())
-                .read(Array(variation.text.utf8), file: "routes.json")
+                .read(Array(variation.text(hold, plant).utf8), file: "routes.json")
         } catch {
             fatalError("\(error.faults.map(\.description))")
         }

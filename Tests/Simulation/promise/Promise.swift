@@ -2,7 +2,7 @@
 // may be done with an event. It shares no code with the router.
 
 /// The record of one id.
-struct LedgerRecord: Equatable {
+struct LedgerRecord: Hashable {
     var isWithdrawn = false
     var granted: Set<String> = []
     var denied: Set<String> = []
@@ -13,13 +13,31 @@ struct LedgerRecord: Equatable {
 
     static func terms(level: Int?, granted named: Set<String>, denied: Set<String>, at time: Int64) -> LedgerRecord {
         let granted = Words.purposes(of: level ?? 0).union(named).subtracting(denied)
-        return LedgerRecord(granted: granted, denied: denied, level: level, named: named, decided: time)
+        return LedgerRecord(granted: granted, denied: denied, level: level, named: named.subtracting(denied), decided: time)
     }
 
     static func withdrawn(at time: Int64) -> LedgerRecord { LedgerRecord(isWithdrawn: true, decided: time) }
 
     /// The purposes that are allowed.
     var allowed: Set<String> { isWithdrawn ? [] : granted }
+
+    var undated: LedgerRecord {
+        var record = self
+        record.decided = 0
+        return record
+    }
+
+    /// Returns what both allow, with everything that either refuses.
+    func stricter(_ other: LedgerRecord) -> LedgerRecord {
+        if isWithdrawn || other.isWithdrawn { return .withdrawn(at: decided) }
+        let level = level.flatMap { level in other.level.map { min(level, $0) } }
+        return .terms(level: level, granted: named.intersection(other.named), denied: denied.union(other.denied), at: decided)
+    }
+
+    /// Returns what is left if these purposes are refused.
+    func refusing(_ purposes: Set<String>) -> LedgerRecord {
+        isWithdrawn ? self : .terms(level: level, granted: named, denied: denied.union(purposes), at: decided)
+    }
 }
 
 struct Promise {
@@ -32,9 +50,17 @@ struct Promise {
     // MARK: - Decisions of people
 
     mutating func set(_ id: String, _ terms: LedgerRecord) {
-        // The later of two decisions counts.
-        if let old = said[id], old.decided > terms.decided { return }
-        said[id] = terms
+        // The later of two decisions counts. Of two decisions of the same moment, what both allow counts.
+        guard let old = said[id], old.decided >= terms.decided else {
+            said[id] = terms
+            return
+        }
+        if old.decided == terms.decided { said[id] = old.stricter(terms) }
+    }
+
+    /// The records that apply to the id: its own and those of the ids that are tied to it.
+    func effective(_ id: String) -> Set<LedgerRecord> {
+        Set(person(id).compactMap { said[$0] }.map { $0.undated })
     }
 
     mutating func withdraw(_ id: String, _ purposes: [String]?, at time: Int64) {
@@ -71,18 +97,18 @@ struct Promise {
         return all.isEmpty ? nil : all.reduce(Set(Words.purposes)) { $0.intersection($1.allowed) }
     }
 
-    /// Returns true if an event is to be admitted. `own` is the level in the event, which can only make the result stricter.
-    func admits(_ ids: [String], own: Int?, _ demanded: Set<String>, assumed: Int?) -> Bool {
-        if demanded.isEmpty { return true }
-        let own = own.map { Words.purposes(of: $0) }
-        if let known = allowed(ids) { return demanded.isSubset(of: own.map { known.intersection($0) } ?? known) }
-        return demanded.isSubset(of: own ?? assumed.map { Words.purposes(of: $0) } ?? [])
+    /// Returns true if an event is to be admitted. What the event itself says can only make the result stricter.
+    func admits(_ event: Event, _ demanded: Set<String>, assumed: Int?) -> Bool {
+        demanded.isSubset(of: allowed(event, assumed: assumed))
     }
 
-    /// Returns the highest level whose purposes are all allowed. For ids without a record, it returns the own or the assumed level.
-    func level(_ ids: [String], own: Int?, assumed: Int?) -> Int {
-        guard let known = allowed(ids) else { return own ?? assumed ?? 0 }
-        let allowed = own.map { known.intersection(Words.purposes(of: $0)) } ?? known
+    private func allowed(_ event: Event, assumed: Int?) -> Set<String> {
+        event.signals.allowed(allowed(event.ids), assumed: Words.purposes(of: assumed ?? 0))
+    }
+
+    /// Returns the highest level whose purposes are all allowed.
+    func level(_ event: Event, assumed: Int?) -> Int {
+        let allowed = allowed(event, assumed: assumed)
         return Words.levels.indices.last { Words.purposes(of: $0).isSubset(of: allowed) } ?? 0
     }
 
@@ -98,14 +124,26 @@ extension Demand {
 
 /// An event as the source reads it.
 struct Event {
-    var ids: [String]
-    /// The consent level in the event. It is nil if the event has none.
-    var own: Int?
+    /// The ids of its subjects, by member.
+    var members: [String: String]
+    /// True if it has an id that cannot be used.
+    var hasBrokenID = false
+    var signals = Signals()
+    var statement = Statement.none
+    /// The time in the event. It is nil if it has none.
+    var time: Int64?
     var isPoison: Bool
     /// True if it came with the member that demands a level of its own.
     var hasField: Bool
-    var text: String
+    var text = ""
     var received: Int64
+
+    /// The ids, without duplicates, in the order of the members of the configuration.
+    var ids: [String] {
+        var ids: [String] = []
+        for member in Words.members { if let id = members[member], !ids.contains(id) { ids.append(id) } }
+        return ids
+    }
 }
 
 /// One event for one route in one lane.
@@ -132,12 +170,35 @@ final class Copy {
     /// True if its loss is allowed, for example because it was only in memory when the router was killed.
     var isGone = false
     var inHands = 0
+    /// How often it was released from the held events. A kill before they are removed there repeats it.
+    var releases = 0
 
     init(event: Int, route: Int, lane: Int, admitted: Set<String>) {
         self.event = event
         self.route = route
         self.lane = lane
         self.admitted = admitted
+    }
+}
+
+/// An event that waits for the consent of its subjects.
+final class Hold {
+    let event: Int
+    /// The routes for which it waits.
+    let routes: [Int]
+    /// True if it was refused at some moment, or nobody has to wait for an answer any more. Then it may be destroyed.
+    var wasRefused = false
+    var isFirstRefusedByWithdrawal = false
+    var dooms: [(receipt: Int64, purposes: Set<String>?)] = []
+    /// The life in which it was released, and the copies that were made.
+    var releasedIn: Int?
+    var copies: [Copy] = []
+    /// True if it was old enough to be destroyed at some moment.
+    var mayHaveExpired = false
+
+    init(event: Int, routes: [Int]) {
+        self.event = event
+        self.routes = routes
     }
 }
 
@@ -150,4 +211,8 @@ struct Withdrawal {
     var purposes: Set<String>?
     var time: Int64
     var isAcknowledged = false
+    /// The index of the event of the stream that brought it. It is nil if a command did.
+    var event: Int?
+    /// The ids whose consent on record has changed with it.
+    var changed: Set<String> = []
 }

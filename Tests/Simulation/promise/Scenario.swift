@@ -36,6 +36,31 @@ enum Plant: String, CaseIterable {
     case forgets
     /// Receipts do not count what was destroyed before a kill.
     case uncounted
+    /// A block that was judged before an earlier line of the stream has changed the ledger is not judged again.
+    case order
+    /// The withdrawals that come in the stream are recorded, and events from before them are not kept back.
+    case adopt
+    /// A withdrawal ignores held events.
+    case held
+    /// The answers of subjects do not reach the held events.
+    case answers
+    /// Held events are released in the wrong order.
+    case turn
+    /// A withdrawal does not wait for released events that a lane has no room for.
+    case underway
+    /// The withdrawals of an import are recorded, and events from before them are not kept back.
+    case imports
+    /// A start takes a damaged ledger for a new one, without a word.
+    case damage
+    /// The gate misses opt-outs in a section of a GPP string.
+    case sections
+    /// The gate takes an id that cannot be used for a missing one.
+    case subjects
+    /// The gate does not hear Global Privacy Control and members of one's own.
+    case signals
+
+    /// With these the lanes do not refuse what they should. The hand-over is to show that, and not the counts.
+    static let forHandOver: Set<Plant> = [.unchecked, .asks, .revive, .forgets, .adopt, .imports]
 }
 
 /// The demands of a route, and the lanes of its events.
@@ -50,7 +75,7 @@ enum Words {
     static let purposes = ["operations", "analytics", "marketing"]
     static let lanes = ["far", "near"]
     static let members = ["userId", "anonymousId", "groupId"]
-    static let people = (0..<6).map { "u\($0)" }
+    static let people = (0..<5).map { "u\($0)" } + ["5"]
 
     /// Each level has one purpose more than the one below it.
     static func purposes(of level: Int) -> Set<String> { Set(purposes.prefix(level)) }
@@ -58,8 +83,10 @@ enum Words {
 
 /// One version of routes.json.
 struct Variation: Hashable {
-    /// The level that is assumed for unknown subjects. It is nil if they are denied.
+    /// The level that is assumed for unknown subjects. It is nil if they are denied or held.
     var assumed: Int?
+    /// True if the events of unknown subjects wait for their answer.
+    var holds: Bool
     /// The level that the member `field` demands. Events with a lower level lose the member.
     var field: Int
     var routes: [Demand]
@@ -67,6 +94,7 @@ struct Variation: Hashable {
     init(_ random: inout RandomSource, like other: Variation? = nil) {
         func roll(_ sides: UInt64) -> Int { Int(random.next() % sides) }
         assumed = roll(3) == 0 ? 1 + roll(2) : nil
+        holds = assumed == nil && roll(3) > 0
         field = roll(UInt64(Words.levels.count))
         routes = (0..<3).map { index in
             let lanes = other?.routes[index].lanes ?? [[0], [1], [0, 1]][roll(3)]
@@ -80,11 +108,11 @@ struct Variation: Hashable {
     }
 
     /// The text of the file.
-    var text: String {
+    func text(_ hold: Scenario.Hold, _ plant: Plant?) -> String {
         let levels = Words.levels.indices.map { level in
             "\"\(Words.levels[level])\":[\(Words.purposes.prefix(level).map { "\"\($0)\"" }.joined(separator: ","))]"
         }
-        let unknown = assumed.map { "{\"assume\":\"\(Words.levels[$0])\"}" } ?? "\"deny\""
+        let unknown = assumed.map { "{\"assume\":\"\(Words.levels[$0])\"}" } ?? (holds ? "\"hold\"" : "\"deny\"")
         let routes = routes.indices.map { index in
             let demand = self.routes[index]
             let purposes = demand.purposes.map { "\"\($0)\"" }.joined(separator: ",")
@@ -95,8 +123,11 @@ struct Variation: Hashable {
         return """
             {"keys":{"ids":"0123456789abcdef0123456789abcdef"},"message_id":{"add":false},
              "consent":{"ledger":"ids","levels":{\(levels.joined(separator: ","))},"unknown":\(unknown),"default":"none",
+             \(Signals.section(plant))
+             "hold":{"for":"\(hold.milliseconds)ms","events":\(hold.events),"subject":{"events":\(hold.ofSubject)}},
              "fields":{"field":"\(Words.levels[field])"},
              "subject":["userId","anonymousId","groupId"]},
+             "sources":{"center":{"plugin":"stdin","consent":"write"},"web":{"plugin":"http","listen":"unix:/web"}},
              "providers":{"far":{"plugin":"noop"},"near":{"plugin":"noop"}},
              "routes":[\(routes.joined(separator: ","))]}
             """
@@ -106,11 +137,21 @@ struct Variation: Hashable {
 struct Scenario {
     var variations: [Variation]
     var lanes: [LanePlan]
-    /// The number of events, and the percentage of events that the provider rejects.
+    /// The number of events, and the percentages of events that the provider rejects and that make a statement for the ledger.
     var events: Int
     var poison: UInt64
+    var statements: UInt64
     /// The number of acts beside the events.
     var acts: Int
+    var hold: Hold
+
+    /// How long an event may wait for an answer, and how many may.
+    struct Hold {
+        var milliseconds = 86_400_000
+        var events = 100_000
+        var ofSubject = 1000
+        var isBounded: Bool { events < 100_000 }
+    }
 
     struct LanePlan {
         var delivery = DeliveryPlan()
@@ -145,11 +186,18 @@ struct Scenario {
         }
         events = 4 + roll(28)
         poison = UInt64(roll(3) * 10)
+        statements = UInt64(roll(3) * 12)
         acts = 3 + roll(14)
+        hold = Hold()
+        if roll(3) == 0 { hold.milliseconds = 500 + roll(20_000) }
+        if roll(4) == 0 { (hold.events, hold.ofSubject) = (1 + roll(10), 1 + roll(5)) }
     }
+
+    /// True if one of the plans holds events.
+    var holds: Bool { variations.contains(where: \.holds) }
 
     var description: String {
         let lanes = lanes.map { "\($0.delivery.queue), batch \($0.delivery.batch), ordered \($0.delivery.ordered)" }
-        return "\(events) events, \(acts) acts, lanes \(lanes)\n\(variations.map(\.text).joined(separator: "\n"))"
+        return "\(events) events, \(acts) acts, lanes \(lanes)\n\(variations.map { $0.text(hold, nil) }.joined(separator: "\n"))"
     }
 }

@@ -136,7 +136,7 @@ extension World {
         for copy in copies {
             try checkHandOver(copy, "handed over")
             try require(!isTooOld(copy), "event \(copy.event) is handed over but is too old")
-            try require(copy.inHands == 0, "event \(copy.event) is in two deliveries at once")
+            try require(copy.inHands == 0 || copy.releases > 1, "event \(copy.event) is in two deliveries at once")
             copy.inHands = 1
         }
         lane.deliveries[token] = decide(copies, lane)
@@ -224,6 +224,7 @@ extension World {
                 lane.burials.append(Letters(burial: burial))
                 isBurying = true
             case .acknowledge(let receipts):
+                life.holding?.wake = 0
                 // The receipts are settled after the burial, in the order of the router.
                 if isBurying {
                     lane.burials[lane.burials.count - 1].receipts += receipts
@@ -250,6 +251,7 @@ extension World {
         if dies(in: 20) { return try die() }
         lane.state.buried(burial, lost: lost, at: instant)
         for receipt in letters.receipts { receipt.settle() }
+        life.holding?.wake = 0
         lane.wake()
     }
 }

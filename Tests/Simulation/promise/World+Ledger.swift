@@ -7,6 +7,7 @@ import Platform
 @testable import Admission
 @testable import ConsentGate
 @testable import Delivery
+@testable import Holding
 @testable import Ledger
 @testable import Queueing
 @testable import Spool
@@ -20,7 +21,9 @@ extension World {
         guard let first = life.withdrawals.first else { return }
         switch first.stage {
         case .waiting: ready.append { [self] in life.withdrawals[0].stage = .settling(plant == .settle ? 0 : life.blocksRead) }
-        case .settling(let blocks): if life.blocksHandedOver >= blocks { ready.append(sweep) }
+        case .settling(let blocks):
+            let isHandedOver = life.holding?.release == nil || plant == .underway
+            if life.blocksHandedOver >= blocks, isHandedOver { ready.append(sweep) }
         case .sweeping: if first.lanesLeft == 0 { ready.append { [self] in life.withdrawals[0].stage = .finishing } }
         case .finishing: ready.append(finish)
         }
@@ -50,9 +53,10 @@ extension World {
         actsLeft -= 1
         now += 1
         let id = Words.people[roll(UInt64(Words.people.count))]
-        switch roll(10) {
+        switch roll(12) {
         case 0..<4: try set(id)
         case 4..<7: try withdraw(id)
+        case 10..<12: try importLines()
         case 7..<9:
             let ids = [id, Words.people[roll(UInt64(Words.people.count))]]
             tell("tie \(ids)")
@@ -92,6 +96,7 @@ extension World {
             note(0, id, purposes)
             return promised(0)
         }
+        life.holding?.store.beginWithdrawal()
         let (holds, receipt) = try life.steps.record(LedgerID(id), purposes: purposes, origin: "play")
         tell("\(id) withdraws \(purposes ?? ["everything"]): receipt \(receipt ?? 0)")
         guard holds, let receipt else { throw Breach(words: "a withdrawal with the present time has no effect") }
@@ -104,7 +109,13 @@ extension World {
         promise.withdraw(id, purposes, at: hands.wall)
         written.append(
             Withdrawal(receipt: receipt, person: promise.person(id), purposes: purposes.map { Set($0) }, time: hands.wall))
-        for copy in copies { heed(written[written.count - 1], copy) }
+        if purposes == nil { receipted[id] = hands.wall }
+        heed(written[written.count - 1])
+    }
+
+    func heed(_ withdrawal: Withdrawal) {
+        for copy in copies { heed(withdrawal, copy) }
+        for hold in holds where hold.releasedIn == nil { heed(withdrawal, hold) }
     }
 
     /// Marks a copy that arrived before the withdrawal: it may be destroyed, and after the acknowledgement it must not be handed over.
@@ -122,7 +133,7 @@ extension World {
         owed = nil
         now += 1
         guard let receipt = try life.steps.record(LedgerID(id), purposes: purposes, origin: "play").receipt else { return }
-        life.withdrawals.append(Withdrawing(receipt: receipt))
+        beginDestruction(receipt)
     }
 
     /// Acknowledges the recorded withdrawal, which makes it a promise.
@@ -130,23 +141,14 @@ extension World {
         guard let receipt = life.unacknowledged else { return }
         life.unacknowledged = nil
         promised(receipt)
-        var told: [String: Int] = [:]
-        for lane in life.lanes {
-            var refused = 0
-            for delivery in lane.deliveries.values {
-                for (copy, hasBegun) in zip(delivery.copies, delivery.begun) where hasBegun && isRefused(copy) {
-                    copy.wasNamedInFlight = true
-                    refused += 1
-                }
-            }
-            let count = lane.refusedInFlight
-            try require(
-                plant == .unchecked || plant == .asks || plant == .revive || plant == .forgets || count == refused,
-                "\(count) refused events are reported in flight at \(Words.lanes[lane.index]), expected \(refused)")
-            told["queue of \(Words.lanes[lane.index])"] = count
-            inHands[receipt, default: 0] += count
-        }
-        try life.steps.note(inHands: told, receipt)
+        try noteInHands([receipt])
+        beginDestruction(receipt)
+        life.holding?.store.endWithdrawal()
+    }
+
+    /// Nothing is released from the held events before the sweep for the receipt.
+    func beginDestruction(_ receipt: Int64) {
+        life.holding?.store.beginWithdrawal()
         life.withdrawals.append(Withdrawing(receipt: receipt))
     }
 
@@ -154,7 +156,7 @@ extension World {
         tell("receipt \(receipt) is acknowledged")
         let index = written.lastIndex { $0.receipt == receipt }!
         written[index].isAcknowledged = true
-        for copy in copies { heed(written[index], copy) }
+        heed(written[index])
     }
 
     // MARK: - The sweep of waiting events
@@ -166,6 +168,7 @@ extension World {
         life.withdrawals[0].lanesLeft = life.lanes.count { !$0.isAbsent }
         // A copy whose route demands no consent any more is spared.
         for copy in copies where !isDoomed(copy) { copy.dooms.removeAll { $0.receipt <= receipt } }
+        try sweepHolds(receipt)
         for lane in life.lanes where !lane.isAbsent {
             // The simulation has only one thread. A lane that is killed before its sweep keeps this closure, so the closure must not keep
             // the lane alive.
@@ -226,6 +229,7 @@ extension World {
         life.gatehouse = PlanGate(plans[variation], records: life.registry.records, levels: life.levels)
         life.check.adopt(life.gatehouse.ruleset.consent)
         life.laneCheck.adopt(life.gatehouse.ruleset.consent)
+        life.holding?.adopt(plans[variation], life.gatehouse.ruleset)
         noteRefusals()
     }
 
@@ -238,8 +242,7 @@ extension World {
             let box = life.gatehouse.judge(letter)[copy.lane]
             let index = box.parcel.entries.firstIndex { Int($0.route) == copy.route }
             let event = events[copy.event]
-            let isWanted = promise.admits(
-                event.ids, own: event.own, demands[copy.route].demanded, assumed: scenario.variations[variation].assumed)
+            let isWanted = promise.admits(event, demands[copy.route].demanded, assumed: scenario.variations[variation].assumed)
             try require(
                 (index != nil) == isWanted, "the gate says \(index != nil) to a replay of event \(copy.event), the model \(isWanted)")
             // The level of its admission can be higher than the level that its route demands now.

@@ -1,6 +1,7 @@
 // The simulation of one seed: sources, workers, lanes with their threads, providers, the ledger and kills. One simulated clock jumps from
 // one moment at which something happens to the next. The same seed always gives the same simulation.
 
+import Holding
 import Plans
 import Platform
 import Withdrawal
@@ -28,6 +29,14 @@ final class World {
 
     var promise = Promise()
     var written: [Withdrawal] = []
+    /// For each id that has withdrawn everything with a receipt, the time of that decision.
+    var receipted: [String: Int64] = [:]
+    /// The lines of the last import.
+    var lastImport: [ImportLine] = []
+    /// The held events, in the order in which they came in.
+    var holds: [Hold] = []
+    /// The ids whose consent on record each block of the stream has changed.
+    var streamChanges: [Set<String>] = []
     var events: [Event] = []
     var copies: [Copy] = []
     var copyNumbers: [Int: Int] = [:]
@@ -55,8 +64,10 @@ final class World {
         self.plant = plant
         self.tells = tells
         actsLeft = scenario.acts
-        plans = scenario.variations.map(Plans.read)
+        plans = scenario.variations.map { Plans.read($0, scenario.hold, plant) }
         life = try Life(Folder("\(seed)-0"), scenario, plans[0], hands: hands, seed: seed, plant: plant)
+        life.hasBegun = true
+        try hold()
     }
 
     var now: Int64 {
@@ -97,6 +108,7 @@ final class World {
     private func nextTime() -> Int64? {
         var times = [nextBlock, nextAct]
         if let end = life.endsAt { times.append(end) }
+        if let wake = life.holding?.wake { times.append(wake) }
         for lane in life.lanes {
             times += lane.deliveries.values.compactMap(\.done) + lane.deliveries.values.filter(\.mayAsk).map(\.asksAt)
             for time in [lane.flushDone, lane.laneWake, lane.diskWake, lane.watchWake] { if let time { times.append(time) } }
@@ -109,6 +121,7 @@ final class World {
         var ready: [() throws -> Void] = []
         sourceSteps(&ready)
         ledgerSteps(&ready)
+        holdingSteps(&ready)
         for lane in life.lanes where !lane.isAbsent { laneSteps(lane, &ready) }
         if let end = life.endsAt, end <= now { ready.append(giveUp) }
         if isDone, !life.isEnding, isQuiet { ready.append { [self] in end(within: nil) } }
@@ -119,7 +132,7 @@ final class World {
 
     /// True if nothing waits anywhere.
     private var isQuiet: Bool {
-        life.passing.isEmpty && life.withdrawals.isEmpty && life.unacknowledged == nil
+        life.passing.isEmpty && life.withdrawals.isEmpty && life.unacknowledged == nil && isHoldingIdle
             && life.lanes.allSatisfy { $0.state.account.totalWaiting == 0 && $0.burials.isEmpty && $0.state.withdrawals.sweeping == nil }
     }
 
@@ -138,6 +151,7 @@ final class World {
 
     /// Drains the lanes after the input has ended and all blocks were handed over.
     func drainLanes() {
+        life.holding?.isOver = true
         for lane in life.lanes where !lane.isAbsent && lane.state.phase == .open {
             lane.state.drain()
             lane.wake()
@@ -147,6 +161,7 @@ final class World {
     private func giveUp() throws {
         life.endsAt = nil
         tell("given up")
+        dropRelease()
         drainLanes()
         for lane in life.lanes where !lane.isAbsent && !lane.state.isOver {
             letGoOfAll(lane)
@@ -157,7 +172,10 @@ final class World {
     /// Handles the regular end of a life. Either begins the next life, or checks the end of the simulation and returns true.
     private func rest() throws -> Bool {
         try settleLanes()
-        if isDone, isQuiet, life.lanes.allSatisfy({ !$0.isAbsent }), shelf.isEmpty {
+        life.holding?.store.close()
+        // What a person answers at the very end reaches the held events at the next start.
+        let isAnswered = life.holding?.wake.map { $0 > now } ?? true
+        if isDone, isQuiet, isAnswered, life.lanes.allSatisfy({ !$0.isAbsent }), shelf.isEmpty {
             // One more start completes a sweep that was interrupted by the end of the lanes.
             if try isLast || unfinished().isEmpty {
                 try checkEnd()
@@ -184,8 +202,10 @@ final class World {
             let isKept = copy.isAcknowledged && scenario.lanes[copy.lane].delivery.queue.full != .spill
             if !copy.isDelivered, copy.letters == 0, !scenario.lanes[copy.lane].isDurable || !isKept { copy.isGone = true }
         }
+        dropRelease()
         let folder = life.folder.copy(to: "\(seed)-\(lives)")
         let absent = try rearrange(folder)
+        if !isHealed, roll(5) == 0 { try damageLedger(in: folder) }
         life = try Life(folder, scenario, plans[variation], hands: hands, seed: random.next(), plant: plant, absent: absent)
         owed = nil
         tell("a new life\(absent.isEmpty ? "" : ", without \(absent.map { Words.lanes[$0] })")")
@@ -196,13 +216,15 @@ final class World {
             // The start carries out this withdrawal.
             life.unacknowledged = nil
         }
+        life.hasBegun = true
         // The start knows all withdrawals on record before the lanes hand anything over.
         let unfinished = try life.steps.begin()
         if plant == .forgets {
             for receipt in try self.unfinished() { try life.banLanes(receipt) }
         }
+        try hold()
         if plant != .uncounted { try settleLanes() }
-        if plant != .resume { for receipt in unfinished { life.withdrawals.append(Withdrawing(receipt: receipt)) } }
+        if plant != .resume { for receipt in unfinished { beginDestruction(receipt) } }
         if plant != .strays { try searchStrays(isForWithdrawal: false) }
     }
 
