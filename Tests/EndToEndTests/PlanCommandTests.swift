@@ -1,0 +1,51 @@
+// `switchyard plan` with the real executable: its output, its messages and its exit codes.
+
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The command plan") struct PlanCommandTests {
+    @Test("infer writes a plan that check accepts and that the same events satisfy")
+    func infer() throws {
+        let router = try TestRouter(
+            routes:
+                #"{ "plan": "plan.json", "message_id": { "add": false }, "providers": { "out": { "plugin": "noop" } }, "routes": [ { "to": ["out"] } ] }"#
+        )
+        let lines = (0..<400).map { n in
+            #"{"event":"order","userId":"u\#(n)","properties":{"plan":"\#(n % 2 == 0 ? "free" : "paid")","total":\#(n)}}"#
+        }
+        // The last line has no line end, and one line is too long for one read.
+        let long = #"{"event":"long","properties":{"text":"\#(String(repeating: "x", count: 3_000_000))"}}"#
+        let input = (lines + [long, "{broken", #"{"event":"last"}"#]).joined(separator: "\n")
+        let inferred = try router.run(["plan", "infer"], input: input)
+        #expect(inferred.code == 0)
+        #expect(inferred.text.contains(#""enum": ["free", "paid"]"#) && inferred.text.contains(#""last": {"description": "Seen once."}"#))
+        #expect(
+            inferred.errorLines == [
+                "switchyard: 402 events, 3 names",
+                "switchyard: 1 line is not valid; line 402: expected a key in double quotes, found 0x62 'b'",
+            ])
+        try router.write(inferred.text, to: "plan.json")
+        #expect(try router.run(["check"]).text.contains("Tracking plan: 3 events"))
+        let run = try router.run(["run", "--stats", "json"], input: input)
+        #expect(run.errorLines.last?.contains(#""violations":{"count":0,"#) == true, "\(run.errors)")
+        try router.write(input, to: "events.ndjson")
+        #expect(try router.run(["plan", "infer", "events.ndjson"]).text == inferred.text)
+    }
+
+    @Test(
+        "wrong use of infer is told",
+        arguments: [
+            (["plan", "infer"], "{broken", 65, "line 1 is not an event: expected a key in double quotes, found 0x62 'b'"),
+            (["plan", "infer"], "", 65, "plan infer takes events, was given none; for example: switchyard plan infer < events.ndjson"),
+            (["plan", "infer", "none.ndjson"], "", 69, "none.ndjson: No such file or directory"),
+            (["plan", "infer", "--version", "a..b"], "", 64, "--version must be a member of events, such as context.schema_version: "),
+            (["plan", "infer", "a", "b"], "", 64, "plan infer takes one FILE at most; see switchyard plan --help"),
+            (["plan", "infre"], "", 64, "unknown action 'infre', did you mean infer? expected "), (["plan"], "", 64, "expected "),
+        ])
+    func wrong(words: [String], input: String, code: Int, message: String) throws {
+        let result = try TestRouter().run(words, input: input)
+        #expect(result.code == code && result.text.isEmpty)
+        #expect(result.errorLines.first?.hasPrefix("switchyard: " + message) == true, "\(result.errors)")
+    }
+}
