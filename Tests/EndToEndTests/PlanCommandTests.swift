@@ -33,8 +33,25 @@ import Testing
         #expect(try router.run(["plan", "infer", "events.ndjson"]).text == inferred.text)
     }
 
+    @Test("diff says what breaks whom, and exits with 1 if something does")
+    func diff() throws {
+        let router = try TestRouter()
+        try router.write(#"{"events":{"e":{}}}"#, to: "old.json")
+        try router.write(#"{"events":{"e":{"properties":{"required":["x"]}}}}"#, to: "new.json")
+        let result = try router.run(["plan", "diff", "old.json", "new.json"])
+        #expect(result.code == 1 && result.text == "e\n    senders: properties.x is required now\n", "\(result.errors)")
+        #expect(try router.run(["plan", "diff", "--for", "readers", "old.json", "new.json"]).code == 0)
+        let equal = try router.run(["plan", "diff", "old.json", "old.json"])
+        #expect(equal.code == 0 && equal.text == "nothing that the plans allow differs\n")
+        let json = try router.run(["plan", "diff", "--format", "json", "old.json", "-"], input: #"{"events":{"e":{}}}"#)
+        #expect(json.text == #"{"breaks":false,"changes":[]}"# + "\n")
+        try router.write(#"{"events":{"e":{"oops":1}}}"#, to: "new.json")
+        let wrong = try router.run(["plan", "diff", "old.json", "new.json"])
+        #expect(wrong.code == 78 && wrong.errors.hasPrefix("new.json:1:17: "), "\(wrong.errors)")
+    }
+
     @Test(
-        "wrong use of infer is told",
+        "wrong use is told",
         arguments: [
             (["plan", "infer"], "{broken", 65, "line 1 is not an event: expected a key in double quotes, found 0x62 'b'"),
             (["plan", "infer"], "", 65, "plan infer takes events, was given none; for example: switchyard plan infer < events.ndjson"),
@@ -42,6 +59,10 @@ import Testing
             (["plan", "infer", "--version", "a..b"], "", 64, "--version must be a member of events, such as context.schema_version: "),
             (["plan", "infer", "a", "b"], "", 64, "plan infer takes one FILE at most; see switchyard plan --help"),
             (["plan", "infre"], "", 64, "unknown action 'infre', did you mean infer? expected "), (["plan"], "", 64, "expected "),
+            (["plan", "diff", "a"], "", 64, "plan diff takes two plans, OLD and NEW; see"),
+            (["plan", "diff", "-", "-"], "", 64, "only one of the plans can come from standard input"),
+            (["plan", "infer", "--format", "json"], "", 64, "plan infer takes no --format"),
+            (["plan", "diff", "--for", "all", "a", "b"], "", 64, "--for must be senders or readers, is 'all'"),
         ])
     func wrong(words: [String], input: String, code: Int, message: String) throws {
         let result = try TestRouter().run(words, input: input)

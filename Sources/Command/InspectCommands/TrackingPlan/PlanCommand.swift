@@ -10,6 +10,8 @@ public let planCommand = Command(
     about: "Writes, compares and shows tracking plans.",
     details: """
         plan infer [FILE]         writes a first plan from events, one per line; without FILE, from standard input
+        plan diff OLD NEW         says what NEW breaks for those who send events and for those who read them; exits with 1 if it breaks
+                                  somebody, and with 78 if a plan is wrong
 
         docs/plan.md describes what each action does and its limits.
         """,
@@ -17,7 +19,9 @@ public let planCommand = Command(
     rest: ["FILE"],
     repeats: true,
     options: [
-        Option(name: "--version", value: "MEMBER", about: "the member that says the version of an event (infer)")
+        Option(name: "--version", value: "MEMBER", about: "the member that says the version of an event (infer)"),
+        Option(name: "--for", value: "WHO", about: "only what breaks senders or readers (diff)"),
+        Option(name: "--format", value: "FORMAT", about: "text (default) or json (diff)"),
     ],
     run: { arguments in
         guard let word = arguments.argument else { throw UsageFault("expected \(PlanAction.words); see switchyard plan --help") }
@@ -33,7 +37,7 @@ public let planCommand = Command(
     })
 
 private enum PlanAction: String, CaseIterable {
-    case infer
+    case infer, diff
 
     static var words: String {
         let words = allCases.map(\.rawValue)
@@ -43,6 +47,7 @@ private enum PlanAction: String, CaseIterable {
     var options: [String] {
         switch self {
         case .infer: ["--version"]
+        case .diff: ["--for", "--format"]
         }
     }
 
@@ -50,12 +55,14 @@ private enum PlanAction: String, CaseIterable {
     var files: (count: ClosedRange<Int>, words: String) {
         switch self {
         case .infer: (0...1, "one FILE at most")
+        case .diff: (2...2, "two plans, OLD and NEW")
         }
     }
 
     func run(_ arguments: Arguments) throws -> Int32 {
         switch self {
         case .infer: try inferPlan(arguments)
+        case .diff: try diffPlans(arguments)
         }
     }
 }
