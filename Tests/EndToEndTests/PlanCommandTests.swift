@@ -50,6 +50,16 @@ import Testing
         #expect(wrong.code == 78 && wrong.errors.hasPrefix("new.json:1:17: "), "\(wrong.errors)")
     }
 
+    @Test("docs writes a page of the example")
+    func docs() throws {
+        let router = try TestRouter()
+        let plan = Project.root + "/Examples/plan/plan.json"
+        let html = try router.run(["plan", "docs", plan])
+        #expect(html.code == 0 && html.text.hasPrefix("<!DOCTYPE html>") && html.text.contains("<bdi>properties.email</bdi>"))
+        let markdown = try router.run(["plan", "docs", "--format", "markdown", plan])
+        #expect(markdown.text.hasPrefix("# Tracking plan\n") && markdown.text.contains("private&#58; it never leaves as it came"))
+    }
+
     @Test(
         "wrong use is told",
         arguments: [
@@ -60,6 +70,7 @@ import Testing
             (["plan", "infer", "a", "b"], "", 64, "plan infer takes one FILE at most; see switchyard plan --help"),
             (["plan", "infre"], "", 64, "unknown action 'infre', did you mean infer? expected "), (["plan"], "", 64, "expected "),
             (["plan", "diff", "a"], "", 64, "plan diff takes two plans, OLD and NEW; see"),
+            (["plan", "docs", "--format", "pdf", "a"], "", 64, "--format must be html or markdown, is 'pdf'"),
             (["plan", "diff", "-", "-"], "", 64, "only one of the plans can come from standard input"),
             (["plan", "infer", "--format", "json"], "", 64, "plan infer takes no --format"),
             (["plan", "diff", "--for", "all", "a", "b"], "", 64, "--for must be senders or readers, is 'all'"),

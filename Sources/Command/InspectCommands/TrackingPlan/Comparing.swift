@@ -1,4 +1,4 @@
-// `switchyard plan diff`, and reading the plan that an action names.
+// `switchyard plan diff` and `plan docs`, and reading the plan that an action names.
 
 internal import Document
 internal import PlanTools
@@ -44,4 +44,11 @@ func diffPlans(_ arguments: Arguments) throws -> Int32 {
         try Console.show(text.isEmpty ? "nothing that the plans allow differs\n" : text)
     }
     return comparison.breaks(party) ? ExitCode.noValue : ExitCode.delivered
+}
+
+func writePage(_ arguments: Arguments) throws -> Int32 {
+    let word = arguments["--format"] ?? "html"
+    guard let format = PlanPage.Format(rawValue: word) else { throw UsageFault("--format must be html or markdown, is '\(word)'") }
+    try Console.show(PlanPage.text(try readPlan(arguments.rest[0]), as: format))
+    return ExitCode.delivered
 }

@@ -12,6 +12,7 @@ public let planCommand = Command(
         plan infer [FILE]         writes a first plan from events, one per line; without FILE, from standard input
         plan diff OLD NEW         says what NEW breaks for those who send events and for those who read them; exits with 1 if it breaks
                                   somebody, and with 78 if a plan is wrong
+        plan docs PLAN            writes a page of all events: --format html (default) or markdown
 
         docs/plan.md describes what each action does and its limits.
         """,
@@ -21,7 +22,7 @@ public let planCommand = Command(
     options: [
         Option(name: "--version", value: "MEMBER", about: "the member that says the version of an event (infer)"),
         Option(name: "--for", value: "WHO", about: "only what breaks senders or readers (diff)"),
-        Option(name: "--format", value: "FORMAT", about: "text (default) or json (diff)"),
+        Option(name: "--format", value: "FORMAT", about: "text (default) or json (diff); html (default) or markdown (docs)"),
     ],
     run: { arguments in
         guard let word = arguments.argument else { throw UsageFault("expected \(PlanAction.words); see switchyard plan --help") }
@@ -37,7 +38,7 @@ public let planCommand = Command(
     })
 
 private enum PlanAction: String, CaseIterable {
-    case infer, diff
+    case infer, diff, docs
 
     static var words: String {
         let words = allCases.map(\.rawValue)
@@ -48,6 +49,7 @@ private enum PlanAction: String, CaseIterable {
         switch self {
         case .infer: ["--version"]
         case .diff: ["--for", "--format"]
+        case .docs: ["--format"]
         }
     }
 
@@ -56,6 +58,7 @@ private enum PlanAction: String, CaseIterable {
         switch self {
         case .infer: (0...1, "one FILE at most")
         case .diff: (2...2, "two plans, OLD and NEW")
+        case .docs: (1...1, "one PLAN; - is standard input")
         }
     }
 
@@ -63,6 +66,7 @@ private enum PlanAction: String, CaseIterable {
         switch self {
         case .infer: try inferPlan(arguments)
         case .diff: try diffPlans(arguments)
+        case .docs: try writePage(arguments)
         }
     }
 }
