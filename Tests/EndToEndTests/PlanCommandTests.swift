@@ -60,6 +60,20 @@ import Testing
         #expect(markdown.text.hasPrefix("# Tracking plan\n") && markdown.text.contains("private&#58; it never leaves as it came"))
     }
 
+    @Test("swift, python and typescript write the events of the example")
+    func code() throws {
+        let router = try TestRouter()
+        let plan = try String(contentsOfFile: Project.root + "/Examples/plan/plan.json", encoding: .utf8)
+        for (word, part) in [
+            ("swift", "    case orderCompleted(properties: OrderCompletedProperties)\n"), ("python", "class OrderCompletedV2:\n"),
+            ("typescript", "export interface OrderCompletedV2 {\n"),
+        ] {
+            let result = try router.run(["plan", word, "-"], input: plan)
+            #expect(result.code == 0 && result.text.contains(part), "\(result.text)\(result.errors)")
+        }
+        #expect(try router.run(["plan", "swift", "none.json"]).code == 78)
+    }
+
     @Test(
         "wrong use is told",
         arguments: [

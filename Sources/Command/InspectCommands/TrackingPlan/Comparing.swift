@@ -1,4 +1,4 @@
-// `switchyard plan diff` and `plan docs`, and reading the plan that an action names.
+// `switchyard plan diff`, `plan docs` and the actions that write code, and reading the plan that an action names.
 
 internal import Document
 internal import PlanTools
@@ -50,5 +50,10 @@ func writePage(_ arguments: Arguments) throws -> Int32 {
     let word = arguments["--format"] ?? "html"
     guard let format = PlanPage.Format(rawValue: word) else { throw UsageFault("--format must be html or markdown, is '\(word)'") }
     try Console.show(PlanPage.text(try readPlan(arguments.rest[0]), as: format))
+    return ExitCode.delivered
+}
+
+func writeCode(_ arguments: Arguments, in language: CodeLanguage) throws -> Int32 {
+    try Console.show(PlanCode.text(try readPlan(arguments.rest[0]), in: language))
     return ExitCode.delivered
 }

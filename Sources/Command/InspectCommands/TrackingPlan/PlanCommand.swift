@@ -13,6 +13,7 @@ public let planCommand = Command(
         plan diff OLD NEW         says what NEW breaks for those who send events and for those who read them; exits with 1 if it breaks
                                   somebody, and with 78 if a plan is wrong
         plan docs PLAN            writes a page of all events: --format html (default) or markdown
+        plan swift PLAN           writes an enum of the events for programs in Swift; plan python and plan typescript do so in theirs
 
         docs/plan.md describes what each action does and its limits.
         """,
@@ -38,7 +39,7 @@ public let planCommand = Command(
     })
 
 private enum PlanAction: String, CaseIterable {
-    case infer, diff, docs
+    case infer, diff, docs, swift, python, typescript
 
     static var words: String {
         let words = allCases.map(\.rawValue)
@@ -50,6 +51,7 @@ private enum PlanAction: String, CaseIterable {
         case .infer: ["--version"]
         case .diff: ["--for", "--format"]
         case .docs: ["--format"]
+        case .swift, .python, .typescript: []
         }
     }
 
@@ -58,7 +60,7 @@ private enum PlanAction: String, CaseIterable {
         switch self {
         case .infer: (0...1, "one FILE at most")
         case .diff: (2...2, "two plans, OLD and NEW")
-        case .docs: (1...1, "one PLAN; - is standard input")
+        case .docs, .swift, .python, .typescript: (1...1, "one PLAN; - is standard input")
         }
     }
 
@@ -67,6 +69,9 @@ private enum PlanAction: String, CaseIterable {
         case .infer: try inferPlan(arguments)
         case .diff: try diffPlans(arguments)
         case .docs: try writePage(arguments)
+        case .swift: try writeCode(arguments, in: .swift)
+        case .python: try writeCode(arguments, in: .python)
+        case .typescript: try writeCode(arguments, in: .typescript)
         }
     }
 }

@@ -36,6 +36,8 @@ public struct PlanDocument {
     let unplanned: ViolationAction?
     let names: String?
     let version: String
+    /// The keys of the member that has the version of an event.
+    let versionPath: [String]
     let required: [String]
 
     /// Reads the text of a plan. Throws all faults with their places if it is not valid.
@@ -65,6 +67,7 @@ public struct PlanDocument {
         unplanned = plan.unplanned
         names = plan.namePattern
         version = root["version"]?.text?.value ?? TrackingPlan.defaultVersion.description
+        versionPath = (try? Path(parsing: version))?.keys ?? TrackingPlan.defaultVersion.keys
         required = words(root["require"])
     }
 }
