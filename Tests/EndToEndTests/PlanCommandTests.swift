@@ -74,6 +74,23 @@ import Testing
         #expect(try router.run(["plan", "swift", "none.json"]).code == 78)
     }
 
+    @Test("import writes a plan, and says on standard error what is not carried over")
+    func imported() throws {
+        let router = try TestRouter()
+        let text = #"{"rules":{"events":[{"name":"A","rules":{"properties":{"properties":{"extends":{}},"context":{"type":"object"}}}}]}}"#
+        let result = try router.run(["plan", "import", "-"], input: text)
+        #expect(result.code == 0 && result.text == #"{"events": {"A": {"properties": {}}}}"# + "\n")
+        #expect(
+            result.errorLines == [
+                "switchyard: A: properties: the keyword extends is not carried over",
+                "switchyard: A: the schema of context is not carried over",
+            ])
+        let broken = try router.run(["plan", "import", "-"], input: "{x")
+        #expect(broken.code == 65 && broken.errors.hasPrefix("standard input:1:2: "), "\(broken.errors)")
+        let other = try router.run(["plan", "import", "-"], input: "{}")
+        #expect(other.code == 65 && other.errors.contains("is no plan of RudderStack, Segment Protocols or Avo, and no schema of Snowplow"))
+    }
+
     @Test(
         "wrong use is told",
         arguments: [

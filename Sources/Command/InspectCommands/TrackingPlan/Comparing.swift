@@ -57,3 +57,28 @@ func writeCode(_ arguments: Arguments, in language: CodeLanguage) throws -> Int3
     try Console.show(PlanCode.text(try readPlan(arguments.rest[0]), in: language))
     return ExitCode.delivered
 }
+
+func importPlan(_ arguments: Arguments) throws -> Int32 {
+    let file = arguments.rest[0]
+    let text = try readText(file)
+    let shown = file == "-" ? "standard input" : printable(file)
+    let plan: (json: String, notes: [String])
+    do throws(PlanImport.Failure) {
+        plan = try PlanImport.plan(text)
+    } catch {
+        switch error {
+        case .syntax(let fault):
+            let (line, column) = Source(text).place(of: fault.offset)
+            Console.report(["\(shown):\(line):\(column): \(printable(fault.message))"])
+        case .unknown: Console.say("\(shown) is no plan of RudderStack, Segment Protocols or Avo, and no schema of Snowplow")
+        }
+        return ExitCode.invalidInput
+    }
+    if case .failure(let faults) = PlanFile.read(Array(plan.json.utf8)) {
+        for fault in faults.faults { Console.say("\(shown) gives no valid plan: \(printable(fault.message))") }
+        return ExitCode.invalidInput
+    }
+    try showPlan(plan.json)
+    for note in plan.notes { Console.say(printable(note)) }
+    return ExitCode.delivered
+}

@@ -14,6 +14,7 @@ public let planCommand = Command(
                                   somebody, and with 78 if a plan is wrong
         plan docs PLAN            writes a page of all events: --format html (default) or markdown
         plan swift PLAN           writes an enum of the events for programs in Swift; plan python and plan typescript do so in theirs
+        plan import FILE          writes a plan from that of RudderStack, Segment Protocols or Avo, or from a schema of Snowplow
 
         docs/plan.md describes what each action does and its limits.
         """,
@@ -39,7 +40,7 @@ public let planCommand = Command(
     })
 
 private enum PlanAction: String, CaseIterable {
-    case infer, diff, docs, swift, python, typescript
+    case infer, diff, docs, swift, python, typescript, `import`
 
     static var words: String {
         let words = allCases.map(\.rawValue)
@@ -51,7 +52,7 @@ private enum PlanAction: String, CaseIterable {
         case .infer: ["--version"]
         case .diff: ["--for", "--format"]
         case .docs: ["--format"]
-        case .swift, .python, .typescript: []
+        case .swift, .python, .typescript, .import: []
         }
     }
 
@@ -61,6 +62,7 @@ private enum PlanAction: String, CaseIterable {
         case .infer: (0...1, "one FILE at most")
         case .diff: (2...2, "two plans, OLD and NEW")
         case .docs, .swift, .python, .typescript: (1...1, "one PLAN; - is standard input")
+        case .import: (1...1, "one FILE; - is standard input")
         }
     }
 
@@ -72,6 +74,7 @@ private enum PlanAction: String, CaseIterable {
         case .swift: try writeCode(arguments, in: .swift)
         case .python: try writeCode(arguments, in: .python)
         case .typescript: try writeCode(arguments, in: .typescript)
+        case .import: try importPlan(arguments)
         }
     }
 }
