@@ -182,7 +182,8 @@ let package = Package(
         module(
             "InspectCommands", in: "Command",
             [
-                "Startup", "Terminal", "Router", "RouteTesting", "Linting", "Explaining", "Statements", "Erasing", "Listener", "Control",
+                "Startup", "Terminal", "Router", "RouteTesting", "PlanTools", "Linting", "Explaining", "Statements", "Erasing", "Listener",
+                "Control",
                 "Generations", "Workers", "Delivery",
                 "Queueing",
                 "Holding",
@@ -243,6 +244,8 @@ let package = Package(
             ]),
         // Tests of routes: their files, and what is compared.
         module("RouteTesting", in: "Inspect", ["Explaining", "Plans", "FormReading", "Document", "Events"]),
+        // The tools of the tracking plan: a first plan from events, what differs, a page, typed code, other forms of plans.
+        module("PlanTools", in: "Inspect", ["TrackingPlans", "Document", "Events"]),
         // What is valid in a configuration and most likely not meant so.
         module("Linting", in: "Inspect", ["Configuration", "Plans", "Editing", "Document", "Expressions", "Events"]),
         // The report of what is collected, and with whose consent.
@@ -466,6 +469,7 @@ let package = Package(
             ["Reporting", "Configuration", "Editing", "Document", "Ledger", "Plans", "TestSupport", "Events", "Platform"],
             exclude: ["Goldens"]),
         tests("RouteTestingTests", ["RouteTesting"]),
+        tests("PlanToolsTests", ["PlanTools", "TrackingPlans", "Document", "Events"]),
         tests("LintingTests", ["Linting", "Configuration", "Plans", "Document"]),
         tests("InspectCommandsTests", ["InspectCommands", "Judging", "Configuration", "Plans", "Document"]),
         // The tests compile the modules, with only the header.

@@ -48,6 +48,24 @@ struct PlanTests {
         #expect(letters.text.contains("violates the tracking plan: /properties/total: type"), "\(letters.text)\(letters.errors)")
     }
 
+    @Test("a small request over HTTP is answered when the rejected event is a dead letter on disk")
+    func overHTTP() throws {
+        let routes = PlanTests.routes.replacingOccurrences(
+            of: #""providers""#, with: #""sources": { "in": { "plugin": "http", "listen": "127.0.0.1:0" } }, "providers""#)
+        let router = try TestRouter(routes: routes)
+        try router.write(PlanTests.tracking, to: "plan.json")
+        let post = try ListeningRouter(router, ["run", "--stats", "json"])
+        for number in 1...3 {
+            #expect(try post.send(#"{"event":"order","n":\#(number)}"#).status == 200)
+            #expect(router.deadLetters.count == number, "the answer came before the letter")
+        }
+        #expect(try post.send(#"{"event":"view","properties":{"x":1}}"#).status == 200)
+        let result = post.finish()
+        #expect(result.code == 0, "\(result.errors)")
+        #expect(router.lines("out.ndjson") == [#"{"event":"view","properties":{}}"#])
+        #expect(result.errors.contains(#""violations":{"count":0,"mark":0,"strip":1,"reject":3}"#), "\(result.errors)")
+    }
+
     @Test("a replayed letter is delivered")
     func replay() throws {
         let router = try router()

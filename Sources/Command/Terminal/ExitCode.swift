@@ -13,7 +13,7 @@ public enum ExitCode {
         (delivered, "every event was delivered, or waits on disk for the next run; the last message says how many"),
         (
             noValue,
-            "an expression gave no value (eval); a test of routes failed (test); something was found (lint), has another form (fmt --check) or differs (diff); a module cannot say it (--mapping, --to); a swap would lose something (--swap)"
+            "an expression gave no value (eval); a test of routes failed (test); something was found (lint), has another form (fmt --check) or differs (diff) or breaks somebody (plan diff); a module cannot say it (--mapping, --to); a swap would lose something (--swap)"
         ),
         (usage, "the command was used wrongly"),
         (invalidInput, "some input was invalid (run: only with --strict)"),
