@@ -182,6 +182,7 @@ let package = Package(
         module(
             "InspectCommands", in: "Command",
             [
+                "Audit", "Tapping",
                 "Startup", "Terminal", "Router", "RouteTesting", "Linting", "Explaining", "Statements", "Erasing", "Listener", "Control",
                 "Generations", "Workers", "Delivery",
                 "Queueing",
@@ -203,7 +204,7 @@ let package = Package(
             [
                 "Statements", "Erasing", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "Delivery", "Queueing", "Audit",
                 "Ledger", "Spool", "StateFiles",
-                "Admission", "ConsentGate", "Judging", "Plans", "Events", "Platform",
+                "Tapping", "Admission", "ConsentGate", "Judging", "Plans", "Events", "Platform",
             ]),
         // Writes the consent statements in the events to the ledger.
         module(
@@ -231,6 +232,7 @@ let package = Package(
         module(
             "Generations", in: "Flow",
             [
+                "Tapping",
                 "Shaping", "Workers", "Ingest", "Delivery", "Queueing", "Judging", "Admission", "ConsentGate", "Plans", "Platform",
             ]),
         // Explains the verdict of each route for an event.
@@ -275,9 +277,11 @@ let package = Package(
             ]),
         module(
             "Delivery", in: "Flow",
-            ["Queueing", "Spool", "DeadLetterStore", "StateFiles", "Admission", "ConsentGate", "Plans", "Platform"]),
+            ["Tapping", "Queueing", "Spool", "DeadLetterStore", "StateFiles", "Admission", "ConsentGate", "Plans", "Platform"]),
         // The queue of a lane as a value: it decides what waits, what leaves next and what becomes of it.
         module("Queueing", in: "Flow", ["Spool", "Admission", "ConsentGate", "Plans", "Events", "Platform"]),
+        // What people look at in a running router: captured events, in bounded queues.
+        module("Tapping", in: "Flow", ["Admission", "Expressions", "Plans", "Platform", "CPlatform"]),
         // What a router stores in its state folder: the queue of a lane, held events and dead letters.
         module("Spool", in: "Flow", ["StateFiles", "Admission", "ConsentGate", "Events", "Database", "Platform"]),
         module("HeldEventStore", in: "Flow", ["StateFiles", "Admission", "Database", "Platform"]),
@@ -452,6 +456,7 @@ let package = Package(
                 "Events",
                 "Platform",
             ]),
+        tests("TappingTests", ["Tapping", "TestSupport", "Admission", "Plans", "Expressions", "Platform"]),
         tests("ListenerTests", ["Listener", "Ingest", "TestSupport", "Plans", "Dialects", "Events", "Platform"]),
         tests("HTTPServerTests", ["HTTPServer", "TestSupport", "Seeded", "Platform"]),
         tests("IngestTests", ["Ingest", "TestSupport", "Plans", "Events", "Platform"]),
