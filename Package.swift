@@ -182,7 +182,7 @@ let package = Package(
         module(
             "InspectCommands", in: "Command",
             [
-                "Audit", "Tapping",
+                "Audit", "Tapping", "CPlatform",
                 "Startup", "Terminal", "Router", "RouteTesting", "Linting", "Explaining", "Statements", "Erasing", "Listener", "Control",
                 "Generations", "Workers", "Delivery",
                 "Queueing",
@@ -472,7 +472,9 @@ let package = Package(
             exclude: ["Goldens"]),
         tests("RouteTestingTests", ["RouteTesting"]),
         tests("LintingTests", ["Linting", "Configuration", "Plans", "Document"]),
-        tests("InspectCommandsTests", ["InspectCommands", "Judging", "Configuration", "Plans", "Document"]),
+        tests(
+            "InspectCommandsTests",
+            ["InspectCommands", "RouteTesting", "Terminal", "Platform", "Judging", "Configuration", "Plans", "Document"]),
         // The tests compile the modules, with only the header.
         tests(
             "PluginHostTests",

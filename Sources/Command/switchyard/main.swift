@@ -12,7 +12,7 @@ internal import Terminal
 
 let namedCommands = [
     runCommand, initCommand, checkCommand, lintCommand, testCommand, fmtCommand, diffCommand, explainCommand, evalCommand, providersCommand,
-    schemaCommand, statusCommand, tapCommand,
+    schemaCommand, statusCommand, topCommand, tapCommand,
     reloadCommand,
     deadLettersCommand, replayCommand, spoolCommand, sendCommand, consentCommand, auditCommand,
 ]
