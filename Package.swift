@@ -182,7 +182,7 @@ let package = Package(
         module(
             "InspectCommands", in: "Command",
             [
-                "Audit", "Tapping", "CPlatform",
+                "Audit", "Tapping", "Ingest", "CPlatform",
                 "Startup", "Terminal", "Router", "RouteTesting", "Linting", "Explaining", "Statements", "Erasing", "Listener", "Control",
                 "Generations", "Workers", "Delivery",
                 "Queueing",
