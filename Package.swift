@@ -182,6 +182,7 @@ let package = Package(
         module(
             "InspectCommands", in: "Command",
             [
+                "Audit", "Tapping", "Ingest", "CPlatform",
                 "Startup", "Terminal", "Router", "RouteTesting", "PlanTools", "Linting", "Explaining", "Statements", "Erasing", "Listener",
                 "Control",
                 "Generations", "Workers", "Delivery",
@@ -204,7 +205,7 @@ let package = Package(
             [
                 "Statements", "Erasing", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "Delivery", "Queueing", "Audit",
                 "Ledger", "Spool", "StateFiles",
-                "Admission", "ConsentGate", "Judging", "Plans", "Events", "Platform",
+                "Tapping", "Admission", "ConsentGate", "Judging", "Plans", "Events", "Platform",
             ]),
         // Writes the consent statements in the events to the ledger.
         module(
@@ -232,6 +233,7 @@ let package = Package(
         module(
             "Generations", in: "Flow",
             [
+                "Tapping",
                 "Shaping", "Workers", "Ingest", "Delivery", "Queueing", "Judging", "Admission", "ConsentGate", "Plans", "Platform",
             ]),
         // Explains the verdict of each route for an event.
@@ -278,9 +280,11 @@ let package = Package(
             ]),
         module(
             "Delivery", in: "Flow",
-            ["Queueing", "Spool", "DeadLetterStore", "StateFiles", "Admission", "ConsentGate", "Plans", "Platform"]),
+            ["Tapping", "Queueing", "Spool", "DeadLetterStore", "StateFiles", "Admission", "ConsentGate", "Plans", "Platform"]),
         // The queue of a lane as a value: it decides what waits, what leaves next and what becomes of it.
         module("Queueing", in: "Flow", ["Spool", "Admission", "ConsentGate", "Plans", "Events", "Platform"]),
+        // What people look at in a running router: captured events, in bounded queues.
+        module("Tapping", in: "Flow", ["Admission", "Expressions", "Plans", "Platform", "CPlatform"]),
         // What a router stores in its state folder: the queue of a lane, held events and dead letters.
         module("Spool", in: "Flow", ["StateFiles", "Admission", "ConsentGate", "Events", "Database", "Platform"]),
         module("HeldEventStore", in: "Flow", ["StateFiles", "Admission", "Database", "Platform"]),
@@ -455,6 +459,7 @@ let package = Package(
                 "Events",
                 "Platform",
             ]),
+        tests("TappingTests", ["Tapping", "TestSupport", "Admission", "Plans", "Expressions", "Platform"]),
         tests("ListenerTests", ["Listener", "Ingest", "TestSupport", "Plans", "Dialects", "Events", "Platform"]),
         tests("HTTPServerTests", ["HTTPServer", "TestSupport", "Seeded", "Platform"]),
         tests("IngestTests", ["Ingest", "TestSupport", "Plans", "Events", "Platform"]),
@@ -471,7 +476,9 @@ let package = Package(
         tests("RouteTestingTests", ["RouteTesting"]),
         tests("PlanToolsTests", ["PlanTools", "TrackingPlans", "Document", "Events"]),
         tests("LintingTests", ["Linting", "Configuration", "Plans", "Document"]),
-        tests("InspectCommandsTests", ["InspectCommands", "Judging", "Configuration", "Plans", "Document"]),
+        tests(
+            "InspectCommandsTests",
+            ["InspectCommands", "RouteTesting", "Terminal", "Platform", "Judging", "Configuration", "Plans", "Document"]),
         // The tests compile the modules, with only the header.
         tests(
             "PluginHostTests",

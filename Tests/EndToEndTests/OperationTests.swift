@@ -76,7 +76,8 @@ struct OperationTests {
         let status = try router.status()
         #expect(
             Set(status.keys) == [
-                "running", "version", "state", "pid", "configuration", "started", "uptime_s", "generation", "events", "sources", "lanes",
+                "running", "version", "state", "pid", "configuration", "started", "uptime_s", "generation", "events", "sources", "inputs",
+                "routes", "lanes",
                 "held", "erasures", "spools",
             ])
         #expect(status["erasures"] is NSNull)
@@ -90,8 +91,17 @@ struct OperationTests {
                 "breaker", "paused_s", "failed_attempts", "last_error", "store_fault", "taken", "resumed", "delivered", "filtered",
                 "rejected", "expired",
                 "dropped",
-                "unknown", "undelivered", "damaged", "withdrawn", "aged", "retries",
+                "unknown", "undelivered", "damaged", "withdrawn", "aged", "retries", "age_bounds_s", "age_counts",
             ])
+        #expect((lane["age_counts"] as? [Int])?.reduce(0, +) == 1)
+        #expect(status["inputs"] as? [NSDictionary] == [["name": "stdin", "events": 1, "rejected": 0]])
+        let route = (status["routes"] as! [[String: Any]])[0]
+        #expect(
+            Set(route.keys) == [
+                "name", "admitted", "filtered", "denied", "held", "sampled_out", "limited", "withheld", "expired", "withdrawn", "outdated",
+                "violating",
+            ])
+        #expect(route["admitted"] as? Int == 1)
         #expect(lane["provider"] as? String == "out")
         #expect(lane["phase"] as? String == "open")
         #expect(lane["breaker"] as? String == "closed")

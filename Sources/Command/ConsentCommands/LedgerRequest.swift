@@ -1,6 +1,7 @@
 // A request to a ledger, as the command sends it to the process that has the ledger: a form, which curl can write too. Ids are only in the
 // body, since others may see paths and queries. This file does no input or output.
 
+internal import Control
 internal import Platform
 
 struct LedgerRequest: Sendable, Equatable {
@@ -76,8 +77,7 @@ struct LedgerRequest: Sendable, Equatable {
     // MARK: - As a form
 
     var form: String {
-        (ids.map { ("id", $0) } + values.sorted { $0.key < $1.key }).map { "\($0.0)=\(LedgerRequest.encoded($0.1))" }
-            .joined(separator: "&")
+        Form.text(ids.map { ("id", $0) } + values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
     }
 
     init(_ action: Action, ids: [String] = [], _ values: [String: String] = [:]) {
@@ -88,11 +88,10 @@ struct LedgerRequest: Sendable, Equatable {
 
     init(_ action: Action, form: [UInt8]) throws(ConsentRefusal) {
         self.action = action
-        for pair in form.split(separator: UInt8(ascii: "&")) {
-            let halves = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = LedgerRequest.decoded(halves[0]), let value = LedgerRequest.decoded(halves.count > 1 ? halves[1] : []) else {
-                throw ConsentRefusal(400, "expected a form such as id=u1&level=standard, in UTF-8")
-            }
+        guard let members = Form.members(form) else {
+            throw ConsentRefusal(400, "expected a form such as id=u1&level=standard, in UTF-8")
+        }
+        for (name, value) in members {
             if name == "id" {
                 ids.append(value)
             } else if action.members.contains(name) || action.inner.contains(name), values[name] == nil {
@@ -115,35 +114,6 @@ struct LedgerRequest: Sendable, Equatable {
         }
         guard !ids.contains("") else { throw ConsentRefusal(400, "an id is empty") }
         guard Set(ids).count == ids.count else { throw ConsentRefusal(400, "an id was given twice") }
-    }
-
-    private static func encoded(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        let digits = Array("0123456789abcdef".utf8)
-        for byte in text.utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f: bytes.append(byte)
-            default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func decoded(_ text: ArraySlice<UInt8>) -> String? {
-        var bytes: [UInt8] = []
-        var rest = text
-        while let byte = rest.popFirst() {
-            switch byte {
-            case UInt8(ascii: "+"): bytes.append(0x20)
-            case UInt8(ascii: "%"):
-                let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-                guard digits.utf8.count == 2, !digits.hasPrefix("+"), let value = UInt8(digits, radix: 16) else { return nil }
-                bytes.append(value)
-                rest = rest.dropFirst(2)
-            default: bytes.append(byte)
-            }
-        }
-        return String(validating: bytes, as: UTF8.self)
     }
 }
 

@@ -4,7 +4,7 @@
 // other command leaves signals to the system.
 
 internal import Glibc
-internal import Platform
+public import Platform
 public import Replaying
 public import Router
 internal import Terminal
@@ -46,6 +46,20 @@ public enum Signals {
                 var number: Int32 = 0
                 if sigwait(&set, &number) == 0 { act(on: number) }
             }
+        }.detach()
+    }
+
+    /// From now on, SIGINT and SIGTERM only end the input. Call this before any other thread starts.
+    public static func endInput(by stop: WakeUp) {
+        var set = makeSet([SIGINT, SIGTERM])
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+        Thread.start("signals") {
+            var set = makeSet([SIGINT, SIGTERM])
+            var number: Int32 = 0
+            while sigwait(&set, &number) != 0 {}
+            stop.raise()
+            // A second one ends the process.
+            pthread_sigmask(SIG_UNBLOCK, &set, nil)
         }.detach()
     }
 

@@ -92,6 +92,19 @@ public final class SecondCheck: Sendable {
     /// True if no withdrawal is known.
     public var isWithoutBans: Bool { state.withLock { $0.bans.isEmpty } }
 
+    /// Returns true if an event of these subjects came in before one of them withdrew any consent, or if that is not known. For what is only
+    /// looked at, the purposes of the withdrawal do not count.
+    public func isWithdrawn(arrival: Int64, subjects: [SubjectKey]) -> Bool {
+        let now = clock.wall()
+        return state.withLock { state in
+            if state.isBlind { return true }
+            if state.bans.isEmpty { return false }
+            return subjects.withUnsafeBufferPointer { subjects in
+                state.bans.receipt(of: subjects, arrival: arrival, now: now) { _ in true } != nil
+            }
+        }
+    }
+
     /// Notes that the events of a receipt are destroyed. Its ban stays.
     public func finish(_ number: Int64) { state.withLock { $0.bans.finish(number) } }
 

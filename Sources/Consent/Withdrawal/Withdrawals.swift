@@ -32,12 +32,15 @@ public final class Withdrawals: Sendable {
     private let strays: Strays?
     /// Waits until every block that was already judged has been handed over.
     private let settle: @Sendable () -> Void
+    /// Forgets what was captured of withdrawn events only to be looked at.
+    private let forget: @Sendable () -> Void
     private let say: @Sendable (String) -> Void
     private let state = Monitor(State())
 
     public init(
         _ registry: Registry, check: SecondCheck, deadLetters: DeadLetters, names: RunNames, lanes: @escaping @Sendable () -> [Lane],
-        heldStore: HeldStore?, strays: Strays? = nil, settle: @escaping @Sendable () -> Void, clock: Clock,
+        heldStore: HeldStore?, strays: Strays? = nil, settle: @escaping @Sendable () -> Void,
+        forget: @escaping @Sendable () -> Void = {}, clock: Clock,
         say: @escaping @Sendable (String) -> Void
     ) {
         steps = WithdrawalSteps(registry: registry, check: check, deadLetters: deadLetters, names: names, clock: clock)
@@ -45,6 +48,7 @@ public final class Withdrawals: Sendable {
         self.heldStore = heldStore
         self.strays = strays
         self.settle = settle
+        self.forget = forget
         self.say = say
     }
 
@@ -119,6 +123,7 @@ public final class Withdrawals: Sendable {
     }
 
     private func begin(_ receipts: [Int64]) {
+        forget()
         var inHands: [String: Int] = [:]
         for lane in lanes() { inHands[Withdrawals.place(lane), default: 0] += lane.refusedInFlight }
         for receipt in receipts {

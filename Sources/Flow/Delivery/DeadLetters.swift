@@ -8,6 +8,7 @@ public import Platform
 public import Queueing
 public import Spool
 public import StateFiles
+public import Tapping
 
 public final class DeadLetters: Sendable {
     public let path: String
@@ -18,6 +19,8 @@ public final class DeadLetters: Sendable {
     private let divert: Divert?
     private let check: SecondCheck?
     private let onBurial: (@Sendable (Int64) -> Void)?
+    /// Those who look at the events that are kept. It is nil if nobody can.
+    private let taps: Taps?
     private let state = Monitor(State())
     /// Messages for a person that are not sent yet. They are sent while the lock of the state is not held.
     private let messages = Monitor<[String]>([])
@@ -52,13 +55,14 @@ public final class DeadLetters: Sendable {
     /// subject either fails the check, or is written before the sweep, which then destroys it.
     public init(
         path: String, cipher: Cipher? = nil, levels: RunNames = RunNames(), clock: Clock, divert: Divert? = nil, check: SecondCheck? = nil,
-        onBurial: (@Sendable (Int64) -> Void)? = nil, warn: @escaping @Sendable (String) -> Void
+        onBurial: (@Sendable (Int64) -> Void)? = nil, taps: Taps? = nil, warn: @escaping @Sendable (String) -> Void
     ) {
         self.levels = levels
         self.path = path
         self.divert = divert
         self.check = check
         self.onBurial = onBurial
+        self.taps = taps
         self.cipher = cipher
         self.clock = clock
         self.warn = warn
@@ -90,6 +94,11 @@ public final class DeadLetters: Sendable {
                 }
                 state.reported = [:]
                 state.refused.add(refused)
+                if let taps, taps.looks(at: .dead) {
+                    taps.add(
+                        Array(0..<kept.count), of: kept, at: .dead, provider: provider, routes: routes, answer: answer.answered,
+                        reason: reason.rawValue)
+                }
                 if let oldest = batch.entries.map(\.arrival).min() { onBurial?(oldest) }
                 return (0, nil)
             } catch {

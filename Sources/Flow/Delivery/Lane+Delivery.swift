@@ -17,7 +17,9 @@ extension Lane {
                         self?.mayBegin(token, events) ?? false
                     } _: { [weak self] outcome in
                         guard let self else { return }
-                        carryOut(perform(.completed(token, AnswerMask.masked(outcome, of: batch))))
+                        let masked = AnswerMask.masked(outcome, of: batch)
+                        show(masked, of: batch)
+                        carryOut(perform(.completed(token, masked)))
                     }
                 }
             case .bury(let effects): carryOut(effects)

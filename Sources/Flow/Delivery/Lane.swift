@@ -9,6 +9,7 @@ public import Plans
 public import Platform
 public import Queueing
 public import Spool
+public import Tapping
 
 public final class Lane: Sendable {
     /// A change that a lane reports to its owner.
@@ -50,6 +51,8 @@ public final class Lane: Sendable {
     private let waiting = Monitor(Waiting())
     /// The second check of waiting events. It is nil if no ledger is kept.
     let check: SecondCheck?
+    /// Those who look at the events. It is nil if nobody can.
+    let taps: Taps?
     /// The heartbeats of the lane's own thread and of the thread that has the store.
     let heartbeat: Watchdog.Heartbeat
     let diskHeartbeat: Watchdog.Heartbeat
@@ -74,7 +77,7 @@ public final class Lane: Sendable {
     public init(
         name: String, provider: any Provider, plan: DeliveryPlan, concurrency: Int, routes: RunNames, store: (any SpoolStore)? = nil,
         deadLetters: DeadLetters, clock: Clock, random: RandomSource, watchdog: Watchdog = Watchdog(), check: SecondCheck? = nil,
-        news: @escaping @Sendable (Lane, News) -> Void
+        taps: Taps? = nil, news: @escaping @Sendable (Lane, News) -> Void
     ) {
         heartbeat = watchdog.heartbeat("lane \(name)")
         diskHeartbeat = watchdog.heartbeat("spool \(name)")
@@ -86,6 +89,7 @@ public final class Lane: Sendable {
         self.news = news
         self.store = store
         self.check = check
+        self.taps = taps
         state = Monitor(
             LaneState(
                 plan, concurrency: concurrency, routes: routes.all.count, random: random, contents: store?.contents,

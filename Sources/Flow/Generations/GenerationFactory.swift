@@ -8,6 +8,7 @@ internal import Judging
 public import Plans
 public import Platform
 internal import Queueing
+public import Tapping
 
 public final class GenerationFactory: Sendable {
     private let names: RunNames
@@ -21,6 +22,7 @@ public final class GenerationFactory: Sendable {
     private let verdictKey: [UInt8]?
     /// The second check. It is nil if no ledger is kept.
     public let check: SecondCheck?
+    private let taps: Taps?
     private let news: @Sendable (Lane, Lane.News) -> Void
     private let state: Monitor<State>
     /// The memories of routes. A route of a new plan continues with the memory of the route that had its name.
@@ -36,7 +38,7 @@ public final class GenerationFactory: Sendable {
     public init(
         names: RunNames, key: [UInt8], deadLetters: DeadLetters, clock: Clock, watchdog: Watchdog, seed: UInt64,
         records: ConsentRecords? = nil, check: SecondCheck? = nil, levels: RunNames = RunNames(), verdictKey: [UInt8]? = nil,
-        news: @escaping @Sendable (Lane, Lane.News) -> Void
+        taps: Taps? = nil, news: @escaping @Sendable (Lane, Lane.News) -> Void
     ) {
         self.names = names
         self.key = key
@@ -47,6 +49,7 @@ public final class GenerationFactory: Sendable {
         self.levels = levels
         self.verdictKey = verdictKey
         self.check = check
+        self.taps = taps
         self.news = news
         state = Monitor(State(random: RandomSource(seed: seed)))
     }
@@ -62,7 +65,7 @@ public final class GenerationFactory: Sendable {
         let lane = Lane(
             name: provider.name, provider: slot, plan: provider.laneDelivery, concurrency: outlet.concurrency, routes: names,
             store: outlet.store, deadLetters: deadLetters, clock: clock, random: RandomSource(seed: seed), watchdog: watchdog,
-            check: check, news: news)
+            check: check, taps: taps, news: news)
         return Destination(index: index, lane: lane, slot: slot)
     }
 

@@ -14,6 +14,7 @@ internal import Plans
 internal import Platform
 internal import Queueing
 internal import Statements
+internal import Tapping
 internal import Withdrawal
 internal import Workers
 
@@ -34,6 +35,7 @@ extension Router {
         let logs = readAll()
         erasures?.end()
         endLanes()
+        taps.end()
         withdrawals?.settleLanes()
         reportUnkept()
         heldStore?.close()

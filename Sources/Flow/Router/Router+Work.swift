@@ -15,6 +15,7 @@ internal import Plans
 internal import Platform
 internal import Queueing
 internal import Statements
+internal import Tapping
 internal import Workers
 
 extension Router {
@@ -59,6 +60,7 @@ extension Router {
         worker.block.arrival = options.clock.wall()
         options.registry?.note(time: worker.block.arrival)
         consent.writer?.prepare(&worker, generation.ruleset)
+        if taps.looksAtRoutes || worker.judge.isWatched { watch(&worker, generation) }
         worker.work()
     }
 
@@ -112,6 +114,7 @@ extension Router {
         precondition(parcels.count == generation.destinations.count, "the worker has parcels for another plan")
         let receipt = receipts.receipt(for: worker, isWritten: isWritten)
         noteVerdicts(&worker, generation, receipt)
+        if worker.judge.isWatched { show(worker, generation) }
         // What the tracking plan rejects is kept before the block is acknowledged.
         generation.keep(rejected: worker.judge.rejected)
         for (index, destination) in generation.destinations.enumerated() where !parcels[index].isEmpty {

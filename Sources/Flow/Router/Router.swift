@@ -12,6 +12,7 @@ internal import Ledger
 public import Plans
 public import Platform
 internal import Queueing
+public import Tapping
 public import Withdrawal
 
 public final class Router: Sendable {
@@ -60,6 +61,8 @@ public final class Router: Sendable {
     }
 
     var generations: GenerationRegistry { lanes.generations }
+    /// Those who look at the events of the run.
+    public var taps: Taps { lanes.taps }
     var deadLetters: DeadLetters { lanes.deadLetters }
     var heldStore: HeldStore? { consent.heldStore }
 

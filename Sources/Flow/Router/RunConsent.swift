@@ -9,6 +9,7 @@ internal import Ledger
 internal import Plans
 internal import Platform
 internal import Statements
+internal import Tapping
 internal import Withdrawal
 
 struct RunConsent: Sendable {
@@ -43,7 +44,7 @@ struct RunConsent: Sendable {
             Withdrawals(
                 registry, check: check, deadLetters: lanes.deadLetters, names: lanes.names,
                 lanes: { generations.destinations.map(\.lane) }, heldStore: heldStore, strays: options.strays, settle: settle,
-                clock: options.clock, say: say)
+                forget: { [taps = lanes.taps] in taps.forgetWithdrawn() }, clock: options.clock, say: say)
         }
         writer = ConsentWriter(
             registry, destroy: { receipts in withdrawals?.adopt(receipts) },

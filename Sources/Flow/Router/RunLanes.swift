@@ -10,6 +10,7 @@ internal import Plans
 internal import Platform
 internal import Queueing
 internal import Spool
+internal import Tapping
 
 struct RunLanes: Sendable {
     let names: RunNames
@@ -17,6 +18,8 @@ struct RunLanes: Sendable {
     let retention: LetterRetention
     let factory: GenerationFactory
     let generations: GenerationRegistry
+    /// Those who look at the events.
+    let taps: Taps
 
     /// Makes the lanes of the first plan. `key` is the key of the hashes of subjects.
     init(
@@ -28,10 +31,12 @@ struct RunLanes: Sendable {
         let check = options.registry.map { [clock = options.clock] registry in
             SecondCheck(registry.records, levels: options.levels, clock: clock) { registry.note(time: clock.wall()) }
         }
+        let taps = Taps(clock: options.clock) { arrival, subjects in check?.isWithdrawn(arrival: arrival, subjects: subjects) ?? false }
+        self.taps = taps
         let schedule = LetterSchedule()
         deadLetters = DeadLetters(
             path: options.deadLetters, cipher: options.cipher, levels: options.levels, clock: options.clock, check: check,
-            onBurial: schedule.note, warn: say)
+            onBurial: schedule.note, taps: taps, warn: say)
         retention = LetterRetention(deadLetters, schedule: schedule, clock: options.clock, say: say)
         let openLanes = OpenLanes(stop: input.stop.wakeUp, inbox: input.inbox, say: say)
         let reporter = LaneReporter(
@@ -40,7 +45,7 @@ struct RunLanes: Sendable {
         factory = GenerationFactory(
             names: names, key: key, deadLetters: deadLetters, clock: options.clock, watchdog: options.watchdog, seed: random.next(),
             records: options.registry?.records, check: check, levels: options.levels,
-            verdictKey: options.audit?.keys.hashing
+            verdictKey: options.audit?.keys.hashing, taps: taps
         ) { [audit = options.audit] lane, news in
             if case .damaged(let loss) = news, let audit { audit.note(.damage("\(lane.name): \(loss.words)", at: audit.now)) }
             reporter.tell(lane, news)

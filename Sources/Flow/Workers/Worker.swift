@@ -40,6 +40,8 @@ public struct Worker: ~Copyable {
     private let seen: SeenIDs?
     public var scanner: Scanner
     public var judge: Judge
+    /// The numbers of the taps for which the judge watches the block, in the order of its watches.
+    public var watchers: [Int] = []
 
     /// Applies other rules to the current block and all later ones. The parcels must be empty.
     public mutating func adopt(_ ruleset: Ruleset, depth: Int) {

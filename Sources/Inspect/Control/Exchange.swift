@@ -47,7 +47,8 @@ public struct Response: Sendable, Equatable {
     }
 
     private static let phrases = [
-        200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout", 409: "Conflict",
+        200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout",
+        409: "Conflict",
         411: "Length Required", 413: "Content Too Large", 422: "Unprocessable Content", 431: "Request Header Fields Too Large",
         500: "Internal Server Error", 503: "Service Unavailable",
     ]

@@ -45,6 +45,27 @@ struct EventMembers {
     /// The value as written. It is nil if the event lacks the member.
     subscript(path: Path) -> [UInt8]? { members[path]?.text }
 
+    /// Returns true if the line can be read as an event of any depth.
+    static func isEvent(_ line: [UInt8]) -> Bool {
+        var block = Block(capacity: line.count)
+        line.withUnsafeBytes { block.text.append(contentsOf: $0) }
+        block.seal()
+        var scanner = Scanner(PathTrie([]), depth: Scanner.deepest)
+        return scanner.scan(block.bytes, 0) != nil
+    }
+
+    /// Returns the places of the values of these members.
+    func ranges(of paths: [Path]) -> [Range<Int>] {
+        paths.compactMap { path in members[path].map { $0.start..<$0.start + $0.text.count } }
+    }
+
+    /// Returns the places of the hashes of these members.
+    func hashRanges(_ hashed: [HashedMember]) -> [Range<Int>] {
+        hashed.compactMap { one in
+            members[one.path].flatMap { one.isHash($0.text) ? $0.start..<$0.start + $0.text.count : nil }
+        }
+    }
+
     /// Returns the offsets at which the hashes of these members begin.
     func digests(_ hashed: [HashedMember]) -> Set<Int> {
         Set(hashed.compactMap { one in members[one.path].flatMap { one.isHash($0.text) ? $0.start : nil } })

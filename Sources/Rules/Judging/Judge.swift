@@ -20,7 +20,9 @@ public struct Judge: ~Copyable {
     /// The check of the tracking plan. It is nil if there is none.
     var plan: PlanStage?
     private var emitter: Emitter
-    private var sheet: VerdictSheet
+    var sheet: VerdictSheet
+    /// The events that somebody watches.
+    var watched = EventWatch()
     private var candidates: RouteCandidates
     /// The events that must be held, since the last call of `forgetHeld`.
     public internal(set) var held = HeldEvents()
@@ -126,16 +128,17 @@ public struct Judge: ~Copyable {
         begin(arrival, source, raisedFrom: raisedFrom, isForLedger: !isEmitted && isForLedger(event))
         assert(holding.isEmpty, "routes that hold an earlier event")
         sheet.begin()
-        if candidates.isUsed, !sheet.isOn, filter.asksFiltersFirst, candidates.choose(event, &context) {
+        if candidates.isUsed, !sheet.isKeeping, filter.asksFiltersFirst, candidates.choose(event, &context) {
+            if sheet.isOn { sheet.setAll(.filtered(.events)) }
             visitChosen(event, arrival: arrival, parcels: parcels, tally: &tally)
         } else {
             for route in 0..<rules.routes.count { visit(route, event, arrival: arrival, parcels: parcels, tally: &tally) }
         }
         if let action = takeAction() { tally.count(action) }
-        if sheet.isOn, sheet.wants { keepVerdicts(of: event) }
+        if sheet.isOn { useVerdicts(on: event, arrival: arrival) }
         if !holding.isEmpty {
             // An event that is held always has a row: the last one.
-            if sheet.isOn { heldRows.append(sheet.count - 1) }
+            if sheet.isKeeping { heldRows.append(sheet.count - 1) }
             hold(event, arrival, level: raisedFrom)
         }
     }
@@ -183,8 +186,13 @@ public struct Judge: ~Copyable {
     /// call the verdicts of a route do not add up to the events.
     public mutating func countLeftOut(into tally: inout Tally) { candidates.count(into: &tally) }
 
-    /// Adds a row with the verdicts of the event, for the audit trail.
-    @inline(never) private mutating func keepVerdicts(of event: ScannedEvent) { sheet.keep(identity(of: event)) }
+    /// Adds a row with the verdicts of the event for the audit trail, and shows the event to those who look for it.
+    @inline(never) private mutating func useVerdicts(on event: ScannedEvent, arrival: Int64) {
+        if sheet.wants { sheet.keep(identity(of: event)) }
+        guard watched.looksFor(sheet.verdicts) else { return }
+        let subjects = gate.subjects(of: event)
+        watched.look(event, sheet.columns, subjects: subjects, arrival: arrival, held: holding.isEmpty ? nil : held.count)
+    }
 
     /// Returns the `messageId` of the event or, if it has none, its line.
     private mutating func identity(of event: ScannedEvent) -> ByteRun {
@@ -193,19 +201,25 @@ public struct Judge: ~Copyable {
     }
 
     /// Returns the hash under which the audit trail has the verdicts on the event. Returns nil if none are collected.
-    public mutating func auditHash(of event: ScannedEvent) -> [UInt8]? { sheet.isOn ? sheet.hash(of: identity(of: event)) : nil }
+    public mutating func auditHash(of event: ScannedEvent) -> [UInt8]? { sheet.isKeeping ? sheet.hash(of: identity(of: event)) : nil }
 
     /// Denies the event with this index among `held`, because it cannot wait: its row gets the denial in place of `held`.
     public mutating func deny(held index: Int, _ denial: Denial) {
         guard sheet.isOn else { return }
-        for route in held.routes(index) { sheet.change(row: heldRows[index], route: route, to: .denied(denial)) }
+        for route in held.routes(index) {
+            if sheet.isKeeping { sheet.change(row: heldRows[index], route: route, to: .denied(denial)) }
+            watched.settle(held: index, route: route, as: UInt8(Tally.column(of: .denied(denial))))
+        }
     }
 
     /// Returns the rows of verdicts since the last call, for the audit trail.
     public mutating func takeVerdicts() -> [UInt8] { sheet.take() }
 
-    /// Forgets the rows of verdicts, since the events are judged again or given back.
-    public mutating func forgetVerdicts() { sheet.removeAll() }
+    /// Forgets the rows of verdicts and the watched events, since the events are judged again, given back or done.
+    public mutating func forgetVerdicts() {
+        sheet.removeAll()
+        if watched.isOn { watched.forget() }
+    }
 
     /// Forgets the events that must be held and those that were rejected, after the caller has taken care of them.
     public mutating func forgetHeld() {

@@ -1,5 +1,5 @@
 // Collects the verdicts of a block for the audit trail: for each event that is kept a row with the keyed hash of its id, and one byte for each
-// route. The hash is made only for events that are kept.
+// route. The hash is made only for events that are kept. Who watches events gets the verdicts from the row of the present event.
 
 internal import Editing
 internal import Events
@@ -20,8 +20,14 @@ struct VerdictSheet: ~Copyable {
     /// The bytes of the hash at the beginning of a row.
     static let hashSize = 16
 
-    /// True if verdicts are collected.
-    let isOn: Bool
+    /// True if verdicts are collected for the audit trail.
+    let isKeeping: Bool
+    /// True if somebody watches the events.
+    var isWatched = false { didSet { isOn = isKeeping || isWatched } }
+    /// True if the row of the present event is needed.
+    private(set) var isOn: Bool
+    /// The verdicts on the present event, with a bit for each of `Tally.columns`.
+    private(set) var verdicts: UInt32 = 0
     /// The key, made only if verdicts are collected: it loads libcrypto.
     private let key: HMACKey?
     private let keepsAll: Bool
@@ -32,7 +38,8 @@ struct VerdictSheet: ~Copyable {
     private var rows: [UInt8] = []
 
     init(_ keeping: VerdictKeeping?, routes: Int) {
-        isOn = keeping != nil
+        isKeeping = keeping != nil
+        isOn = isKeeping
         key = keeping.map { HMACKey($0.key) }
         keepsAll = keeping?.keepsAll ?? false
         width = VerdictSheet.hashSize + routes
@@ -43,15 +50,32 @@ struct VerdictSheet: ~Copyable {
     deinit { row.deallocate() }
 
     /// Begins with another event.
-    @inline(__always) mutating func begin() { isDenied = false }
+    @inline(__always) mutating func begin() {
+        isDenied = false
+        verdicts = 0
+    }
 
     @inline(__always) mutating func set(_ verdict: Verdict, route: Int) {
-        row[VerdictSheet.hashSize + route] = UInt8(truncatingIfNeeded: Tally.column(of: verdict))
+        let column = Tally.column(of: verdict)
+        row[VerdictSheet.hashSize + route] = UInt8(truncatingIfNeeded: column)
+        verdicts |= 1 &<< UInt32(truncatingIfNeeded: column)
         if verdict.isOfGate { isDenied = true }
     }
 
-    /// True if the present event gets a row.
-    var wants: Bool { keepsAll || isDenied }
+    /// Sets the verdict of all routes, before the routes that may take the event set their own.
+    mutating func setAll(_ verdict: Verdict) {
+        let column = Tally.column(of: verdict)
+        (row + VerdictSheet.hashSize).update(repeating: UInt8(truncatingIfNeeded: column), count: width - VerdictSheet.hashSize)
+        verdicts = 1 &<< UInt32(truncatingIfNeeded: column)
+    }
+
+    /// The verdict of each route on the present event, as indices into `Tally.columns`.
+    var columns: UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: row + VerdictSheet.hashSize, count: width - VerdictSheet.hashSize)
+    }
+
+    /// True if the present event gets a row in the audit trail.
+    var wants: Bool { isKeeping && (keepsAll || isDenied) }
 
     /// Adds the row of the present event, under its `messageId` or, if it has none, its line.
     mutating func keep(_ identity: ByteRun) {

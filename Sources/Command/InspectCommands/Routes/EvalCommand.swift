@@ -76,7 +76,7 @@ private func evaluate(_ arguments: Arguments) throws -> Int32 {
 }
 
 /// Returns the line and the column of an offset, as in messages about a file.
-private func place(of offset: Int, in text: String) -> String {
+func place(of offset: Int, in text: String) -> String {
     assert((0...text.utf8.count).contains(offset), "the fault is not in the text")
     let (line, column) = Source(Array(text.utf8)).place(of: offset)
     return "\(line):\(column)"

@@ -2,6 +2,7 @@
 // covers what is in the state folder.
 
 internal import Erasing
+internal import Generations
 internal import Glibc
 internal import HeldEventStore
 internal import Holding
@@ -62,6 +63,8 @@ public struct StatusReport {
             parts += ["\"generation\":\(router.generation)", "\"events\":\(router.events)"]
         }
         parts.append("\"sources\":[\(sources.map(json).joined(separator: ","))]")
+        parts.append("\"inputs\":[\((router?.sources ?? []).map(json).joined(separator: ","))]")
+        parts.append("\"routes\":[\((router?.routes ?? []).map(json).joined(separator: ","))]")
         parts.append("\"lanes\":[\((router?.lanes ?? []).map(json).joined(separator: ","))]")
         parts.append("\"held\":\(held.map(json) ?? "null")")
         parts.append("\"erasures\":\(router?.erasures.map(json) ?? "null")")
@@ -72,6 +75,10 @@ public struct StatusReport {
     public var spoolsJSON: String { StatusReport.json(spools, at: at) }
 
     public static func json(_ spools: [SpoolSummary], at: Int64) -> String { "[\(spools.map { json($0, at) }.joined(separator: ","))]" }
+
+    private func json(_ source: RouterStatus.Source) -> String {
+        "{\"name\":\(jsonQuoted(source.name)),\"events\":\(source.counts.events),\"rejected\":\(source.counts.rejected)}"
+    }
 
     private func json(_ lane: RouterStatus.Lane) -> String {
         let status = lane.status
@@ -90,6 +97,8 @@ public struct StatusReport {
         parts += ["\"taken\":\(status.account.totalTaken)", "\"resumed\":\(status.account.totalResumed)"]
         parts += LaneAccount.Fate.allCases.map { "\"\($0.rawValue)\":\(status.account.total($0))" }
         parts.append("\"retries\":\(status.account.retries)")
+        parts.append("\"age_bounds_s\":[\(status.ages.bounds.map(seconds).joined(separator: ","))]")
+        parts.append("\"age_counts\":[\(status.ages.counts.map { String($0) }.joined(separator: ","))]")
         return "{\(parts.joined(separator: ","))}"
     }
 

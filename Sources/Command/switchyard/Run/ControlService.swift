@@ -1,5 +1,5 @@
 // Answers requests about a running router: its health, metrics and status. On the control socket, which only its owner can use, it also
-// answers reloads and requests to the ledger. It never does so at the address of `admin`.
+// answers reloads, taps and requests to the ledger. It never does so at the address of `admin`.
 
 internal import ConsentCommands
 internal import Control
@@ -16,16 +16,21 @@ struct ControlService: Sendable {
     let started: Int64
     /// It is nil if no ledger is kept.
     let consent: LedgerService?
+    let taps: TapService
 
     private enum Page: String, CaseIterable {
-        case healthz, readyz, metrics, status, reload
+        case healthz, readyz, metrics, status, reload, tap
         /// All paths below `/consent/`.
         case consent
 
-        var method: String { self == .reload || self == .consent ? "POST" : "GET" }
+        var method: String { self == .reload || self == .tap || self == .consent ? "POST" : "GET" }
 
         func isMeant(by path: String) -> Bool {
-            self == .consent ? path.hasPrefix(LedgerService.path) : path == "/" + rawValue
+            switch self {
+            case .consent: path.hasPrefix(LedgerService.path)
+            case .tap: TapService.isMeant(by: path)
+            case .healthz, .readyz, .metrics, .status, .reload: path == "/" + rawValue
+            }
         }
     }
 
@@ -59,6 +64,7 @@ struct ControlService: Sendable {
             Response(200, type: "text/plain; version=0.0.4; charset=utf-8", Metrics.text(router.status, listeners.status, started: started))
         case .status: status(request.query)
         case .reload: reload()
+        case .tap: taps.answer(request)
         case .consent:
             consent?.answer(request, by: router.plan) ?? .fault(422, "\(reloader.file): \(LedgerService.advice)")
         }

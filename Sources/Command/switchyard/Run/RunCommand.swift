@@ -6,6 +6,8 @@ internal import DeadLetterStore
 internal import Delivery
 internal import Erasing
 internal import Glibc
+internal import InspectCommands
+internal import Ledger
 internal import Plans
 internal import Platform
 internal import PluginHost
@@ -31,6 +33,8 @@ let runCommand = Command(
         stateOption,
         Option(name: "--watch", about: "reload the configuration whenever its file changes"),
         Option(name: "--acks", value: "FD", about: "write to descriptor FD the number of the last input line that is safe, as it grows"),
+        Option(name: "--dry", about: "judge standard input and count what would happen; deliver nothing and write nothing"),
+        Option(name: "--events", about: "with --dry: show each event with its verdicts, one JSON object a line"),
         Option(name: "--drain", value: "TIME", about: "how long to deliver what is left after the end of input (default: 30s)"),
     ],
     run: run)
@@ -38,6 +42,8 @@ let runCommand = Command(
 private func run(_ arguments: Arguments) throws -> Int32 {
     // Do this first: later the router itself may have opened a file with the number of `--acks`.
     let settings = try RunSettings(arguments)
+    if arguments.has("--dry") { return try runDry(arguments, settings) }
+    if arguments.has("--events") { throw UsageFault("--events is only for run --dry; tap shows the events of a running router") }
     let descriptors = DescriptorLimit.raise()
     Signals.take()
     let folders = ModuleFolders.standard()
@@ -69,6 +75,22 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     }
     let code = exitCode(account, settings)
     return isAudited || code != ExitCode.delivered ? code : ExitCode.undelivered
+}
+
+/// Judges standard input, and shows what would happen. SIGINT and SIGTERM end the input.
+private func runDry(_ arguments: Arguments, _ settings: RunSettings) throws -> Int32 {
+    for option in ["--http", "--rejects", "--acks", "--watch", "--stats"] where arguments.has(option) {
+        throw UsageFault("--dry reads standard input and delivers nothing, so it does not take \(option)")
+    }
+    let stop = try WakeUp()
+    Signals.endInput(by: stop)
+    let folders = ModuleFolders.standard()
+    for warning in folders.warnings { Console.say(warning.description) }
+    let plan = try Loading.runnable(settings.file, folders)
+    let ledger = try LedgerView.open(plan, in: settings.folder)
+    defer { ledger?.close() }
+    var dry = DryRun(plan, ledger, showsEvents: arguments.has("--events"))
+    return try dry.run(from: 0, stop: stop, clock: .system, isStrict: settings.isStrict)
 }
 
 /// Returns the options of the router. Opens what the plan keeps in the state folder, and gives each outlet its queue.

@@ -2,6 +2,7 @@
 
 internal import ConsentCommands
 internal import Control
+internal import InspectCommands
 internal import Plans
 internal import Platform
 internal import PluginHost
@@ -38,7 +39,7 @@ struct RunServices {
         }
         service = ControlService(
             router: router, listeners: listeners, reloader: reloader, folder: settings.folder, started: started,
-            consent: consent)
+            consent: consent, taps: TapService(router, audit: options.audit))
     }
 
     /// Starts everything. `watch` reports changes of the configuration file. It is nil without `--watch`.
