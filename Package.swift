@@ -588,7 +588,8 @@ if extras == "checks" {
         program(
             "promise", in: "Tests/Simulation",
             [
-                "Seeds", "Statements", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "HeldEventStore", "Delivery", "Queueing", "Ledger", "Spool", "DeadLetterStore", "StateFiles",
+                "Seeds", "Statements", "Withdrawal", "Holding", "Generations", "Workers", "Ingest", "HeldEventStore", "Delivery",
+                "Queueing", "Ledger", "Spool", "DeadLetterStore", "StateFiles",
                 "Admission", "ConsentGate", "Judging", "Configuration", "Plans", "Events", "Encoding", "Platform",
             ], strict),
     ]
