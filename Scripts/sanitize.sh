@@ -51,7 +51,7 @@ case $sanitizer in
 esac
 shift
 # XCTest leaks memory, and no test needs it.
-options+=(--disable-xctest)
+options+=(--disable-xctest -Xswiftc -O)
 # Only the report of the sanitizer matters. A backtrace by the Swift runtime would take some seconds for each bug.
 export SWIFT_BACKTRACE=enable=no
 # The tests pass this variable and the options above to the programs that they start in an otherwise empty environment.
