@@ -39,8 +39,8 @@ public struct SchemaChecker: ~Copyable {
         stepsLeft = SchemaChecker.mostSteps
         depth = 0
         violation = nil
-        scope.removeAll(keepingCapacity: true)
-        otherKeys.removeAll(keepingCapacity: true)
+        if !scope.isEmpty { scope.removeAll(keepingCapacity: true) }
+        if !otherKeys.isEmpty { otherKeys.removeAll(keepingCapacity: true) }
         if visit(root, value, nil) != nil { return nil }
         assert(violation != nil, "a value is refused without a reason")
         return violation

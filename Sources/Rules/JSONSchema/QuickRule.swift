@@ -10,6 +10,8 @@ struct QuickRule: BitwiseCopyable {
     /// The fewest bytes with which a string has enough characters, however they are written, and the most bytes that a string may have.
     private var leastBytes = 0
     private var mostBytes = Int.max
+    /// The fewest characters that a string may have.
+    private var leastCharacters = 0
     private var isWhole = false
     private var hasBounds = false
     /// True if every number without a sign lies within the bounds.
@@ -29,6 +31,7 @@ struct QuickRule: BitwiseCopyable {
             let (bytes, isTooMuch) = rule.minLength.multipliedReportingOverflow(by: 12)
             leastBytes = rule.minLength <= 1 ? rule.minLength : isTooMuch ? .max : bytes
             mostBytes = rule.maxLength
+            leastCharacters = rule.minLength
         }
         if !rule.types.isDisjoint(with: [.number, .integer]), !rule.testsNumbers || rule.shortBounds != nil {
             add("-0123456789")
@@ -48,29 +51,37 @@ struct QuickRule: BitwiseCopyable {
     @inline(__always) static func end(_ rule: UnsafePointer<QuickRule>, _ p: Bytes) -> Bytes? {
         let byte = p[0]
         guard rule.pointee.beginnings & bit(byte) != 0 else { return nil }
-        if byte == UInt8(ascii: "\"") {
-            let end = stringEnd(p)
-            let count = end - p &- 2
-            return count >= rule.pointee.leastBytes && count <= rule.pointee.mostBytes ? end : nil
+        guard byte == UInt8(ascii: "\"") else { return wordEnd(rule, p) }
+        // Most strings end within 32 bytes.
+        let length = Int(truncatingIfNeeded: csimd_quotes(p + 1).trailingZeroBitCount)
+        let isUsual = length < 32 && p[1 &+ length] == UInt8(ascii: "\"")
+        let end = isUsual ? p + (length &+ 2) : longEnd(p)
+        let count = end - p &- 2
+        guard count <= rule.pointee.mostBytes else { return nil }
+        if count >= rule.pointee.leastBytes { return end }
+        // A short string without an escape, of ASCII only, has as many characters as bytes.
+        return isUsual && count >= rule.pointee.leastCharacters && csimd_ascii(p + 1) >= count ? end : nil
+    }
+
+    /// Returns the place after a number, true, false or null, or nil if the schema has to decide.
+    @inline(never) private static func wordEnd(_ rule: UnsafePointer<QuickRule>, _ p: Bytes) -> Bytes? {
+        var word = csimd_read_word(p)
+        var end = p + Int(word.count)
+        var marks = word.is_marked
+        while word.count == 16 {
+            word = csimd_read_word(end)
+            end += Int(word.count)
+            marks |= word.is_marked
         }
-        let word = csimd_read_word(p)
         // A number with a point or an exponent can be whole. The schema decides.
-        guard word.count < 16, word.is_marked == 0 || !rule.pointee.isWhole else { return nil }
-        let end = p + Int(word.count)
-        guard rule.pointee.hasBounds, byte <= UInt8(ascii: "9") else { return end }
-        if rule.pointee.takesPositive, byte != UInt8(ascii: "-") { return end }
+        guard marks == 0 || !rule.pointee.isWhole else { return nil }
+        guard rule.pointee.hasBounds, p[0] <= UInt8(ascii: "9") else { return end }
+        if rule.pointee.takesPositive, p[0] != UInt8(ascii: "-") { return end }
         let number = ShortNumber.read(p)
         let bounds = rule.pointee.bounds
         // Rounding keeps the order. So a rounded number that lies between the bounds, and is none of them, does so before it is rounded.
         if number.value > bounds.least, number.value < bounds.most { return end }
         return number.isExact && number.value >= bounds.least && number.value <= bounds.most ? end : nil
-    }
-
-    /// Returns the place after the string whose opening quote is at `p`. Most strings end within 32 bytes.
-    @inline(__always) private static func stringEnd(_ p: Bytes) -> Bytes {
-        let count = Int(truncatingIfNeeded: csimd_quotes(p + 1).trailingZeroBitCount)
-        let isUsual = count < 32 && p[1 &+ count] == UInt8(ascii: "\"")
-        return isUsual ? p + (count &+ 2) : longEnd(p)
     }
 
     @inline(never) private static func longEnd(_ start: Bytes) -> Bytes {

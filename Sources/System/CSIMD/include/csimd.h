@@ -60,6 +60,13 @@ static inline uint32_t csimd_quotes(const uint8_t *p) {
   const __m128i highs = _mm_or_si128(_mm_cmpeq_epi8(high, quote), _mm_cmpeq_epi8(high, backslash));
   return (uint32_t)_mm_movemask_epi8(lows) | (uint32_t)_mm_movemask_epi8(highs) << 16;
 }
+
+/* Returns how many of the 32 bytes at p come before the first one that is not ASCII. */
+static inline uint32_t csimd_ascii(const uint8_t *p) {
+  const __m128i low = _mm_loadu_si128((const __m128i *)(const void *)p), high = _mm_loadu_si128((const __m128i *)(const void *)(p + 16));
+  const uint64_t others = (uint32_t)_mm_movemask_epi8(low) | (uint64_t)(uint32_t)_mm_movemask_epi8(high) << 16;
+  return (uint32_t)__builtin_ctzll(others | 1ull << 32);
+}
 #else
 static inline struct csimd_key csimd_read_key(const uint8_t *p) {
   struct csimd_key key = {0, 0, 0};
@@ -84,5 +91,11 @@ static inline uint32_t csimd_quotes(const uint8_t *p) {
   uint32_t mask = 0;
   for (int i = 0; i < 32; i++) mask |= (uint32_t)(p[i] == '"' || p[i] == '\\') << i;
   return mask;
+}
+
+static inline uint32_t csimd_ascii(const uint8_t *p) {
+  uint32_t count = 0;
+  while (count < 32 && p[count] < 0x80) count++;
+  return count;
 }
 #endif
