@@ -188,8 +188,8 @@ let package = Package(
                 "Generations", "Workers", "Delivery",
                 "Queueing",
                 "Holding",
-                "Spool", "HeldEventStore", "StateFiles", "PluginHost", "Ledger", "Judging", "Admission", "ConsentGate", "Editing",
-                "Configuration", "Plans", "TrackingPlans", "Document", "Expressions", "Events", "Platform",
+                "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles", "PluginHost", "Ledger", "Judging", "Admission", "ConsentGate",
+                "Editing", "Configuration", "Plans", "TrackingPlans", "Document", "Expressions", "Events", "Platform",
             ]),
         // What several commands do first: read the configuration, make the providers, and take signals.
         module(

@@ -6,10 +6,15 @@ import TestSupport
 import Testing
 
 private let routes = #"""
-    { "keys": { "audit": "a literal audit secret of enough bytes" },
+    { "keys": { "audit": "a literal audit secret of enough bytes", "ids": "0123456789abcdef0123456789abcdef" },
       "audit": { "key": "audit", "origin": "example.com/log" },
       "admin": { "listen": "127.0.0.1:0", "page": true, "origins": ["https://router.example"] },
-      "providers": { "out": { "plugin": "noop" } }, "routes": [ { "name": "all", "to": ["out"] } ] }
+      "providers": { "out": { "plugin": "noop" },
+                     "picky": { "plugin": "exec", "delivery": { "batch": { "wait": "1ms" } },
+                                "command": ["sh", "-c", "while read l; do echo '{\"outcome\":\"rejected\",\"message\":\"too odd\"}'; done"] } },
+      "routes": [ { "name": "all", "to": ["out"] },
+                  { "name": "odd", "events": ["odd"], "to": ["picky"],
+                    "transform": [ { "hash": { "fields": ["userId"], "key": "ids" } } ] } ] }
     """#
 
 /// The answer of a server.
@@ -129,7 +134,7 @@ struct PageEntryTests {
         func still(_ text: String) -> String { text.replacing(#/"uptime_s":[0-9.]+/#, with: "") }
         #expect(still(shown) == still(command) && shown.contains("\"lanes\":[{\"provider\":\"out\""))
         #expect(
-            try client.ask("GET", "/page/data/flow", cookie).body.contains(#""routes":[{"name":"all","asks_consent":false,"to":["out"]}]"#))
+            try client.ask("GET", "/page/data/flow", cookie).body.contains(#""routes":[{"name":"all","asks_consent":false,"to":["out"]},"#))
         #expect(try client.ask("GET", "/page/data/history", cookie).body.hasPrefix(#"{"every_s":30,"#))
         // The same link again, a part of it, and none.
         for again in [code, String(code.dropLast()), ""] {
@@ -206,6 +211,50 @@ struct PageEntryTests {
             #expect(answer.headers["x-content-type-options"] == "nosniff" && answer.headers["referrer-policy"] == "no-referrer")
             #expect(answer.headers["cache-control"] == "no-store")
         }
+    }
+
+    @Test("a tap on the page shows what the command shows, and never values as they are")
+    func tap() throws {
+        let client = try PageClient()
+        defer { client.end() }
+        let session = try client.session()
+        let raw = try client.ask("POST", "/page/tap", session, body: "stage=in&raw=1")
+        #expect(raw.status == 403 && raw.body.contains("as they are"))
+        let opened = try client.ask("POST", "/page/tap", session, body: "stage=in")
+        let number = try #require(Int(opened.body.filter(\.isNumber)))
+        client.run.send("{\"event\":\"view\",\"userId\":\"ada\"}\n")
+        var shown = ""
+        try waitUntil("the event is shown") {
+            shown += try client.ask("POST", "/page/tap/\(number)", session).body
+            return !shown.isEmpty
+        }
+        #expect(shown.contains(#""members":["event","userId"]"#) && !shown.contains("ada"))
+        #expect(try client.ask("POST", "/page/tap/\(number)/end", session).status == 200)
+        #expect(try client.ask("POST", "/page/tap/\(number)", session).status == 404)
+        #expect(try client.ask("POST", "/page/tap", session, body: "stage=nothing").status == 400)
+    }
+
+    @Test("dead letters are shown with their hashes masked, and a replay sends them again beside the router")
+    func letters() throws {
+        let client = try PageClient()
+        let session = try client.session()
+        client.run.send("{\"event\":\"odd\",\"userId\":\"ada\",\"n\":1}\n")
+        try waitUntil("the letter is there") {
+            try client.ask("GET", "/page/data/letters", session).body.contains(#""provider":"picky","reason":"rejected","count":1"#)
+        }
+        let letters = try client.ask("POST", "/page/letters", session, body: "after=0")
+        #expect(
+            letters.body.contains(#""answer":"too odd""#) && letters.body.contains(#""event":{"event":"odd","userId":"(hashed)","n":1}"#))
+        #expect(try client.ask("POST", "/page/replay", session, body: "provider=nobody").status == 404)
+        #expect(try client.ask("POST", "/page/replay", session, body: "provider=picky").status == 200)
+        try waitUntil("the replay has ended") {
+            let body = try client.ask("GET", "/page/data/letters", session).body
+            return body.contains(#""running":false"#) && body.contains("1 failed again and stay")
+        }
+        client.end()
+        let audit = try client.router.run(["audit", "list"]).text
+        #expect(audit.contains(#""what":"dead letters","uid":\#(getuid())"#))
+        #expect(audit.contains(#""what":"replay of dead letters, provider picky","uid":\#(getuid())"#))
     }
 
     @Test("--end ends the sessions, and the audit trail has each person who entered")

@@ -39,6 +39,18 @@ class Browser:
             chain.send_keys(getattr(Keys, name.upper(), name))
         chain.perform()
 
+    def view(self, name):
+        """Opens a view by its link."""
+        self.press(f'nav a[href="#{name}"]')
+
+    def press(self, selector):
+        """Presses a link or a button with the keyboard."""
+        self.run("document.querySelector(arguments[0]).focus()", selector)
+        self.key("Enter")
+
+    def choose(self, selector, value):
+        self.run("const e = document.querySelector(arguments[0]); e.value = arguments[1]; e.dispatchEvent(new Event('change'))", selector, value)
+
     def look(self, width, scheme):
         """Sets the width of the window, and light or dark."""
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})

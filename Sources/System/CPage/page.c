@@ -21,6 +21,12 @@ static const unsigned char page_js[] = {
 static const unsigned char asking_js[] = {
 #embed "files/asking.js"
 };
+static const unsigned char letters_js[] = {
+#embed "files/letters.js"
+};
+static const unsigned char tap_js[] = {
+#embed "files/tap.js"
+};
 static const unsigned char show_js[] = {
 #embed "files/show.js"
 };
@@ -38,6 +44,8 @@ static const struct cpage_file files[] = {
     {"page.html", page_html, sizeof page_html},
     {"page.js", page_js, sizeof page_js},
     {"asking.js", asking_js, sizeof asking_js},
+    {"letters.js", letters_js, sizeof letters_js},
+    {"tap.js", tap_js, sizeof tap_js},
     {"show.js", show_js, sizeof show_js},
     {"flow.js", flow_js, sizeof flow_js},
     {"lanes.js", lanes_js, sizeof lanes_js},

@@ -27,6 +27,10 @@ public final class PageService: Sendable {
     let router: Router
     /// The audit trail. It is nil if none is kept.
     let audit: AuditLog?
+    let taps: TapService
+    let replays: PageReplay
+    /// The state folder.
+    let folder: String
     private let status: @Sendable () -> StatusReport
     private let origins: [String]
     private let clock: Clock
@@ -34,12 +38,15 @@ public final class PageService: Sendable {
     private let state = Monitor(State())
 
     public init(
-        _ router: Router, origins: [String], audit: AuditLog?, clock: Clock = .system, say: @escaping @Sendable (String) -> Void,
-        status: @escaping @Sendable () -> StatusReport
+        _ router: Router, origins: [String], audit: AuditLog?, taps: TapService, replays: PageReplay, folder: String,
+        clock: Clock = .system, say: @escaping @Sendable (String) -> Void, status: @escaping @Sendable () -> StatusReport
     ) {
         self.router = router
         self.origins = origins
         self.audit = audit
+        self.taps = taps
+        self.replays = replays
+        self.folder = folder
         self.clock = clock
         self.status = status
         self.say = say
@@ -123,7 +130,7 @@ public final class PageService: Sendable {
             response.headers["Set-Cookie"] = rules.cookieHeader(nil, at: site)
             return response
         }
-        return .fault(404, "the page has nothing of this name")
+        return change(name, request, session)
     }
 
     /// Opens a session for the code of a link.
@@ -155,6 +162,7 @@ public final class PageService: Sendable {
         case "data/session": Response(200, "{\"token\":\(jsonQuoted(String(decoding: session.token, as: UTF8.self)))}\n")
         case "data/status": Response(200, status().json)
         case "data/flow": Response(200, FlowText(router.plan).json)
+        case "data/letters": letterCounts()
         case "data/history":
             Response(200, state.withLock { $0.history }.json(after: query.hasPrefix("after=") ? Int(query.dropFirst(6)) ?? 0 : 0))
         default: PageFile.named(name) == nil ? .fault(404, "the page has nothing of this name") : PageService.file(name)

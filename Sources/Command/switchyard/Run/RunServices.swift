@@ -41,7 +41,10 @@ struct RunServices {
         var page: PageService?
         if let admin = plan.admin, admin.hasPage {
             let (listeners, file) = (listeners, settings.file)
-            page = PageService(router, origins: admin.origins, audit: options.audit, say: say) {
+            let replays = PageReplay(file: file, folder: settings.folder)
+            page = PageService(
+                router, origins: admin.origins, audit: options.audit, taps: taps, replays: replays, folder: settings.folder, say: say
+            ) {
                 StatusReport(router, listeners.status, folder: settings.folder, configuration: file, started: started)
             }
         }

@@ -11,8 +11,11 @@ export function isOver() {
 }
 
 /// Says something to the person. Readers of the screen speak it. The end of the session is the last word.
-export function notice(words) {
-  if (!isEnded) write(document.getElementById("notice"), words);
+export function notice(words, isBad = false) {
+  if (isEnded) return;
+  const place = document.getElementById("notice");
+  write(place, words);
+  place.classList.toggle("bad", isBad);
 }
 
 /// Learns the token of the session.
@@ -35,7 +38,7 @@ export async function send(path, form = {}, more = {}) {
 
 function noted(answer) {
   if (answer?.status === 401) {
-    notice("The session has ended. switchyard page, run on the machine of the router, prints a new link.");
+    notice("The session has ended. switchyard page, run on the machine of the router, prints a new link.", true);
     isEnded = true;
   }
   return answer;

@@ -3,7 +3,9 @@
 import { ask, begin, isOver, notice, send } from "./asking.js";
 import { Flow } from "./flow.js";
 import { Lanes } from "./lanes.js";
+import { Letters } from "./letters.js";
 import { bytes, count, make, rate, seconds, Table, visible, write } from "./show.js";
+import { Tap } from "./tap.js";
 
 const interval = 2000;
 const place = (id) => document.getElementById(id);
@@ -85,7 +87,7 @@ class Overview {
   async update() {
     const answer = await ask("data/status");
     if (!answer?.ok) {
-      notice("The router does not answer.");
+      notice("The router does not answer.", true);
       return;
     }
     const status = await answer.json();
@@ -140,19 +142,24 @@ function errorText(lane) {
 
 // MARK: - Views
 
-const views = new Map([["overview", new Overview()]]);
+const views = new Map([["overview", new Overview()], ["letters", new Letters(place("letters"))], ["tap", new Tap(place("tap"))]]);
+let shown = "";
 
+/// The view that the address names. Another fragment, such as that of the link to the content, leaves it as it is.
 function view() {
   const name = location.hash.slice(1);
-  return views.has(name) ? name : "overview";
+  return views.has(name) ? name : shown || "overview";
 }
 
 function open() {
+  if (shown && shown !== view()) views.get(shown).leave?.();
+  shown = view();
   for (const name of views.keys()) {
     place(name).hidden = name !== view();
-    document.querySelector(`nav a[href="#${name}"]`)?.toggleAttribute("aria-current", name === view());
+    const link = document.querySelector(`nav a[href="#${name}"]`);
+    if (name === view()) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
   }
-  document.querySelector(`nav a[href="#${view()}"]`)?.setAttribute("aria-current", "page");
 }
 
 let timer = 0;

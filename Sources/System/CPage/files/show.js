@@ -25,6 +25,11 @@ export function visible(text) {
   return String(text).replace(unseen, (character) => `\\u${character.codePointAt(0).toString(16).padStart(4, "0")}`);
 }
 
+/// Returns a text of several lines in the same way.
+export function lines(text) {
+  return text.trim().split("\n").map(visible).join("\n");
+}
+
 /// Returns what a line of JSON shows of its event: the event as it is written there, so that no number changes, or the names of its members.
 export function content(value, line) {
   if (value.members) return `members: ${value.members.join(", ")}`;
