@@ -257,6 +257,67 @@ struct PageEntryTests {
         #expect(audit.contains(#""what":"replay of dead letters, provider picky","uid":\#(getuid())"#))
     }
 
+    /// The draft as a form.
+    private func form(_ draft: String) -> String {
+        "text="
+            + draft.utf8.map { byte in
+                let digits = String(byte, radix: 16)
+                return "%" + (digits.count == 1 ? "0" : "") + digits
+            }.joined()
+    }
+
+    @Test("the check of a draft fetches no value of a placeholder, reads no file, and names what it could not check")
+    func drafts() throws {
+        let client = try PageClient()
+        defer { client.end() }
+        let session = try client.session()
+        try client.router.write("short", to: "short")
+        func check(_ draft: String) throws -> String {
+            let answer = try client.ask("POST", "/page/draft/check", session, body: form(draft))
+            #expect(answer.status == 200, "\(answer.body)")
+            return answer.body
+        }
+        let rest = #""providers":{"out":{"plugin":"noop"}},"routes":[{"name":"all","to":["out"]}]}"#
+        // The key in the file is too short, and the variable is not set: a router would not start.
+        #expect(try check(#"{"keys":{"a":"${file:short}","b":"${env:NOT_SET}"},"# + rest) == "{\"faults\":[],\"left\":[]}\n")
+        #expect(try check(#"{"plan":"short","# + rest).hasPrefix(#"{"faults":[],"left":["the tracking plan"#))
+        #expect(try check(#"{"limits":{"line":"${env:NOT_SET}"},"# + rest).hasPrefix(#"{"faults":[],"left":["line 1, whose value"#))
+        #expect(try check(#"{"surprise":1,"# + rest).hasPrefix(#"{"faults":[{"line":1,"column":2,"message":"unknown key 'surprise'"#))
+        let large = try client.ask("POST", "/page/draft/check", session, body: form(String(repeating: " ", count: 257 << 10)))
+        #expect(large.status == 413)
+        let schema = try client.ask("GET", "/page/data/schema", session)
+        #expect(schema.body.contains("\"noop\""))
+    }
+
+    @Test("the configuration begins a draft without its literal keys")
+    func configuration() throws {
+        let client = try PageClient()
+        defer { client.end() }
+        let answer = try client.ask("POST", "/page/configuration", try client.session())
+        #expect(answer.body.contains(#""audit": "${env:SECRET_1}", "ids": "${env:SECRET_2}""#) && !answer.body.contains("0123456789abcdef"))
+    }
+
+    @Test("a comparison says what a draft would do with the next events, without what they hold")
+    func comparison() throws {
+        let client = try PageClient()
+        let session = try client.session()
+        let draft = #"{"providers":{"out":{"plugin":"noop"}},"routes":[{"name":"all","not":{"events":["v*"]},"to":["out"]}]}"#
+        let begun = try client.ask("POST", "/page/draft/try", session, body: form(draft))
+        let number = try #require(Int(begun.body.filter(\.isNumber)), "\(begun.body)")
+        client.run.send("{\"event\":\"view\",\"userId\":\"ada\"}\n{\"event\":\"buy\"}\n")
+        var state = ""
+        try waitUntil("the events are compared") {
+            state = try client.ask("POST", "/page/draft/try/\(number)", session).body
+            return state.hasPrefix("{\"events\":2,")
+        }
+        #expect(state.contains("2 events: 1 come out the same, 1 do not") && state.contains("1 fewer by route all, now: filtered\\n"))
+        #expect(!state.contains("view") && !state.contains("ada"), "\(state)")
+        #expect(try client.ask("POST", "/page/draft/try/\(number)/end", session).status == 200)
+        #expect(try client.ask("POST", "/page/draft/try/\(number)", session).status == 404)
+        client.end()
+        #expect(try client.router.run(["audit", "list"]).text.contains(#""what":"comparison of a draft with events""#))
+    }
+
     @Test("--end ends the sessions, and the audit trail has each person who entered")
     func ends() throws {
         let client = try PageClient()

@@ -43,6 +43,14 @@ class Browser:
         """Opens a view by its link."""
         self.press(f'nav a[href="#{name}"]')
 
+    def type(self, text):
+        """Types into the element with the focus."""
+        ActionChains(self.driver).send_keys(text).perform()
+
+    def write(self, selector, text):
+        """Replaces the text of a field, as if it were typed."""
+        self.run("const e = document.querySelector(arguments[0]); e.value = arguments[1]; e.dispatchEvent(new Event('input'))", selector, text)
+
     def press(self, selector):
         """Presses a link or a button with the keyboard."""
         self.run("document.querySelector(arguments[0]).focus()", selector)

@@ -27,6 +27,12 @@ static const unsigned char letters_js[] = {
 static const unsigned char tap_js[] = {
 #embed "files/tap.js"
 };
+static const unsigned char draft_js[] = {
+#embed "files/draft.js"
+};
+static const unsigned char schema_js[] = {
+#embed "files/schema.js"
+};
 static const unsigned char show_js[] = {
 #embed "files/show.js"
 };
@@ -46,6 +52,8 @@ static const struct cpage_file files[] = {
     {"asking.js", asking_js, sizeof asking_js},
     {"letters.js", letters_js, sizeof letters_js},
     {"tap.js", tap_js, sizeof tap_js},
+    {"draft.js", draft_js, sizeof draft_js},
+    {"schema.js", schema_js, sizeof schema_js},
     {"show.js", show_js, sizeof show_js},
     {"flow.js", flow_js, sizeof flow_js},
     {"lanes.js", lanes_js, sizeof lanes_js},

@@ -29,8 +29,10 @@ public final class PageService: Sendable {
     let audit: AuditLog?
     let taps: TapService
     let replays: PageReplay
-    /// The state folder.
+    let drafts: PageDrafts
+    /// The state folder, and the configuration.
     let folder: String
+    let file: String
     private let status: @Sendable () -> StatusReport
     private let origins: [String]
     private let clock: Clock
@@ -38,7 +40,7 @@ public final class PageService: Sendable {
     private let state = Monitor(State())
 
     public init(
-        _ router: Router, origins: [String], audit: AuditLog?, taps: TapService, replays: PageReplay, folder: String,
+        _ router: Router, origins: [String], audit: AuditLog?, taps: TapService, replays: PageReplay, file: String, folder: String,
         clock: Clock = .system, say: @escaping @Sendable (String) -> Void, status: @escaping @Sendable () -> StatusReport
     ) {
         self.router = router
@@ -46,7 +48,9 @@ public final class PageService: Sendable {
         self.audit = audit
         self.taps = taps
         self.replays = replays
+        self.file = file
         self.folder = folder
+        drafts = PageDrafts(router, folder: folder, clock: clock)
         self.clock = clock
         self.status = status
         self.say = say
@@ -163,6 +167,7 @@ public final class PageService: Sendable {
         case "data/status": Response(200, status().json)
         case "data/flow": Response(200, FlowText(router.plan).json)
         case "data/letters": letterCounts()
+        case "data/schema": Response(200, drafts.schema)
         case "data/history":
             Response(200, state.withLock { $0.history }.json(after: query.hasPrefix("after=") ? Int(query.dropFirst(6)) ?? 0 : 0))
         default: PageFile.named(name) == nil ? .fault(404, "the page has nothing of this name") : PageService.file(name)

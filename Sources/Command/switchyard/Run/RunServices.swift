@@ -43,7 +43,8 @@ struct RunServices {
             let (listeners, file) = (listeners, settings.file)
             let replays = PageReplay(file: file, folder: settings.folder)
             page = PageService(
-                router, origins: admin.origins, audit: options.audit, taps: taps, replays: replays, folder: settings.folder, say: say
+                router, origins: admin.origins, audit: options.audit, taps: taps, replays: replays, file: file, folder: settings.folder,
+                say: say
             ) {
                 StatusReport(router, listeners.status, folder: settings.folder, configuration: file, started: started)
             }

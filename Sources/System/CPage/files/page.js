@@ -1,6 +1,7 @@
 // The page: asks the router every two seconds while somebody looks, and shows what it answers in the view that is open.
 
 import { ask, begin, isOver, notice, send } from "./asking.js";
+import { Draft } from "./draft.js";
 import { Flow } from "./flow.js";
 import { Lanes } from "./lanes.js";
 import { Letters } from "./letters.js";
@@ -142,7 +143,8 @@ function errorText(lane) {
 
 // MARK: - Views
 
-const views = new Map([["overview", new Overview()], ["letters", new Letters(place("letters"))], ["tap", new Tap(place("tap"))]]);
+const views = new Map([["overview", new Overview()], ["letters", new Letters(place("letters"))], ["tap", new Tap(place("tap"))],
+  ["draft", new Draft(place("draft"))]]);
 let shown = "";
 
 /// The view that the address names. Another fragment, such as that of the link to the content, leaves it as it is.
