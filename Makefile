@@ -22,7 +22,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance agree bench fuzz crash erasures damage swaps tamper simulate mutants check contract order tsan asan reference schema metrics clients redaction install deb clean
+.PHONY: help run test conformance agree bench fuzz crash erasures damage swaps tamper simulate mutants check contract order tsan asan reference schema metrics page clients redaction install deb clean
 
 say := echo switchyard:
 toolchain := . Scripts/toolchain.sh
@@ -155,6 +155,10 @@ clients: ## Let vendors' client libraries from PyPI send to a router, also with 
 redaction: ## Measure what scrub finds in texts of 18 locales, beside Presidio and scrubadub (ARGS="--show phone", "--each N")
 	@Scripts/packages.sh build redaction
 	@$(toolchain); Scripts/redaction.sh $(ARGS)
+
+page: ## Check the page in headless Chromium: its numbers, texts, keyboard and pictures (ARGS="--pictures FOLDER")
+	@Scripts/packages.sh build page
+	@$(toolchain); $(say) "building"; swift build; Tests/Page/page $(ARGS)
 
 metrics: ## Check the metrics of a router with Prometheus' promtool
 	@Scripts/packages.sh build metrics

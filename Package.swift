@@ -182,14 +182,14 @@ let package = Package(
         module(
             "InspectCommands", in: "Command",
             [
-                "Audit", "Tapping", "Ingest", "CPlatform",
+                "Audit", "Tapping", "Ingest", "Page", "CPlatform",
                 "Startup", "Terminal", "Router", "RouteTesting", "PlanTools", "Linting", "Explaining", "Statements", "Erasing", "Listener",
                 "Control",
                 "Generations", "Workers", "Delivery",
                 "Queueing",
                 "Holding",
-                "Spool", "HeldEventStore", "StateFiles", "PluginHost", "Ledger", "Judging", "Admission", "ConsentGate", "Editing",
-                "Configuration", "Plans", "TrackingPlans", "Document", "Expressions", "Events", "Platform",
+                "Spool", "HeldEventStore", "DeadLetterStore", "StateFiles", "PluginHost", "Ledger", "Judging", "Admission", "ConsentGate",
+                "Editing", "Configuration", "Plans", "TrackingPlans", "Document", "Expressions", "Events", "Platform",
             ]),
         // What several commands do first: read the configuration, make the providers, and take signals.
         module(
@@ -263,6 +263,8 @@ let package = Package(
             ]),
         // The filter and the transform of a provider, which are carried out when a lane hands over.
         module("Shaping", in: "Flow", ["Delivery", "Queueing", "Judging", "Admission", "Platform"]),
+        // The page on the address of admin: who may use it, its files, and the last hours of the lanes. Pure but for its random bytes.
+        module("Page", in: "Inspect", ["Control", "Platform", "CPage"]),
         module("Control", in: "Inspect", ["Platform"]),
         module("Sending", in: "Inspect", ["Platform", "CPlatform", "CJansson", "CCurlLoaded"]),
         // The workers, which scan and judge blocks of lines.
@@ -371,6 +373,8 @@ let package = Package(
         native("CPlatform"),
         native("CEpoll"),
         native("CExit"),
+        // The files of the page, as constants.
+        .target(name: "CPage", path: "Sources/System/CPage", exclude: ["files"]),
         native("CRE2", links: ["re2"]),
         // Libraries that are loaded when they are first needed. No program links them.
         native("CDecoders"),
@@ -465,6 +469,7 @@ let package = Package(
         tests("IngestTests", ["Ingest", "TestSupport", "Plans", "Events", "Platform"]),
         tests("PlatformTests", ["Platform", "TestSupport"]),
         tests("ControlTests", ["Control", "Platform"]),
+        tests("PageTests", ["Page", "Control", "Platform"]),
         tests("SendingTests", ["Sending", "TestSupport", "Platform"]),
         tests("TerminalTests", ["Terminal", "Platform"]),
         tests("StartupTests", ["Startup", "StoreFixtures", "Spool", "StateFiles", "Plans", "Admission", "Platform"]),

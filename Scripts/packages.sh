@@ -2,7 +2,7 @@
 # Installs the Debian packages for a purpose that are missing.
 # If all are installed, it needs neither root nor the network, and prints nothing. It never removes or upgrades a package.
 #
-# usage: Scripts/packages.sh build|test|schema|clients|bench|metrics|redaction ...
+# usage: Scripts/packages.sh build|test|schema|clients|bench|metrics|page|redaction ...
 set -euo pipefail
 
 # a|b means that either package is enough. The first one is installed if both are missing.
@@ -14,6 +14,7 @@ declare -A packages=(
     [bench]="g++ libsimdjson-dev jq python3 nginx-light|nginx-core|nginx wrk strace"
     [redaction]="python3 python3-venv"
     [metrics]="prometheus python3"
+    [page]="chromium chromium-driver python3-selenium"
     [instructions]="valgrind python3"
 )
 

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 # The suites whose tests call functions of values on one thread, so that there is no race to find.
 single=(Admission Amplitude Configuration ConsentCommands Dialects Editing Encoding Events ExpressionKit Expressions GA4 InspectCommands
-    JSONSchema Judging Mixpanel OTLP PlanTools PostHog Redaction Sampling Segment Sentry Signals Terminal TrackingPlans)
+    JSONSchema Judging Mixpanel OTLP Page PlanTools PostHog Redaction Sampling Segment Sentry Signals Terminal TrackingPlans)
 
 # Prints the other test targets, separated by commas. Fails if one of those above starts a thread.
 threaded() {

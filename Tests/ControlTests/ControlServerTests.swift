@@ -57,6 +57,19 @@ struct ControlServerTests {
         #expect(throws: ControlFault.self) { try ControlClient.ask(folder: folder.path, Request(method: "GET", path: "/status")) }
     }
 
+    @Test("ticks again and again, also while nobody asks")
+    func ticks() throws {
+        let count = Monitor(0)
+        let ticks = ControlServer.Ticks(every: .milliseconds(1)) {
+            count.withLock { $0 += 1 }
+            count.wake()
+        }
+        let server = try ControlServer(host: "127.0.0.1", port: 0, ticks: ticks) { _, answer in answer(Response(200, "{}")) }
+        server.start()
+        count.wait(while: { $0 < 3 })
+        server.close()
+    }
+
     @Test("says which user asks, whatever the client claims; at an address nobody knows")
     func users() throws {
         @Sendable func answer(_ request: Request, _ answer: (Response) -> Void) {

@@ -20,7 +20,9 @@ struct ExchangeTests {
     @Test("is understood in pieces of any size", arguments: [1, 2, 7, 1000])
     func pieces(size: Int) {
         let text = "POST /reload?a=1&b HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
-        #expect(read(text, pieces: size) == .done(Request(method: "POST", path: "/reload", query: "a=1&b", body: Array("abc".utf8))))
+        var request = Request(method: "POST", path: "/reload", query: "a=1&b", body: Array("abc".utf8))
+        request.headers = ["host": "x"]
+        #expect(read(text, pieces: size) == .done(request))
         #expect(read("GET /status HTTP/1.0\n\n", pieces: size) == .done(Request(method: "GET", path: "/status")))
     }
 
@@ -56,5 +58,23 @@ struct ExchangeTests {
         #expect(status("POST / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n") == 400)
         #expect(status("POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n") == 400)
         #expect(status("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n") == 411)
+    }
+
+    @Test("keeps the headers by which the page knows who asks, and no others; a repeated one has all its values")
+    func headers() {
+        let text = "GET / HTTP/1.1\r\nHOST: a\r\nOrigin:  http://b \r\nX-Other: c\r\nhost: d\r\nX-Switchyard-Token: e\r\n\r\n"
+        var request = Request(method: "GET", path: "/")
+        request.headers = ["host": "a, d", "origin": "http://b", "x-switchyard-token": "e"]
+        #expect(read(text) == .done(request))
+    }
+
+    @Test("is answered with further headers in a fixed order")
+    func answer() {
+        var response = Response(401, type: "text/plain", "")
+        response.headers = ["X-B": "2", "X-A": "1"]
+        #expect(
+            String(decoding: response.bytes, as: UTF8.self)
+                == "HTTP/1.1 401 Unauthorized\r\nContent-Type: text/plain\r\nX-A: 1\r\nX-B: 2\r\nContent-Length: 0\r\n"
+                + "Connection: close\r\n\r\n")
     }
 }

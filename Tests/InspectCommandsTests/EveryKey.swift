@@ -59,7 +59,8 @@ enum EveryKey {
           "audit": { "key": "trail", "previous": ["before"], "origin": "example.com/log", "verdicts": "all", "retention": "70d",
             "heads": { "file": "/elsewhere/head", "command": ["ask", "witness"], "every": "17s",
               "witnesses": ["witness.example+9f3b8ddd+BAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8g"] } },
-          "plan": "plan.json", "shutdown": { "deadline": "3s" }, "admin": { "listen": "127.0.0.1:9000", "open": true },
+          "plan": "plan.json", "shutdown": { "deadline": "3s" }, 
+          "admin": { "listen": "127.0.0.1:9000", "open": true, "page": true, "origins": ["https://page.example"] },
           "sources": {
             "in": { "plugin": "stdin", "consent": "write", "lint": { "allow": ["SY0001"] } },
             "files": { "plugin": "file", "paths": ["a/*.log", "b/*.log"], "drain": true, "idle": "7s", "consent": "write", "poll": "9s", "lint": { "allow": ["SY0001"] } },

@@ -33,6 +33,7 @@ EXCEPTIONS = {
     "a queue that spills without a disk": NEEDS,
     "an address of admin that others can reach": NEEDS,
     "a socket for admin": ADDRESS,
+    "a page at an address that others can reach": ADDRESS,
     "emit rules that would bypass the consent of the original": NAMES,
     "keys for routes that do not exist": NAMES,
     "rights to write a ledger that does not exist": NEEDS,

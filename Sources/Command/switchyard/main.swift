@@ -12,7 +12,7 @@ internal import Terminal
 
 let namedCommands = [
     runCommand, initCommand, checkCommand, lintCommand, testCommand, fmtCommand, diffCommand, explainCommand, evalCommand, providersCommand,
-    schemaCommand, planCommand, statusCommand, topCommand, tapCommand,
+    schemaCommand, planCommand, statusCommand, topCommand, tapCommand, pageCommand,
     reloadCommand,
     deadLettersCommand, replayCommand, spoolCommand, sendCommand, consentCommand, auditCommand,
 ]

@@ -9,6 +9,18 @@ public final class ControlServer: Sendable {
     /// Handles a request. It calls `answer` exactly once, from any thread.
     public typealias Handler = @Sendable (Request, _ answer: @escaping @Sendable (Response) -> Void) -> Void
 
+    /// What the thread of the server does from time to time. It must not wait.
+    public struct Ticks: Sendable {
+        var interval: Duration
+        var run: @Sendable () -> Void
+
+        public init(every interval: Duration, run: @escaping @Sendable () -> Void) {
+            assert(interval > .zero, "the thread of a server would only tick")
+            self.interval = interval
+            self.run = run
+        }
+    }
+
     private struct Answers {
         var ready: [(connection: Int, response: Response)] = []
         var isClosed = false
@@ -25,6 +37,7 @@ public final class ControlServer: Sendable {
     private let clock: Clock
     private let timeout: Duration
     private let handler: Handler
+    private let ticks: Ticks?
     /// Returns the next connection of a listening socket, or nil if there is none or no descriptor for it.
     private let accept: @Sendable (Int32) -> Descriptor?
 
@@ -61,11 +74,13 @@ public final class ControlServer: Sendable {
         self.timeout = timeout
         self.accept = accept
         self.handler = handler
+        ticks = nil
     }
 
     /// Listens at an address. The host must be numeric or `localhost`. If the port is 0, the system chooses one.
     public init(
-        host: String, port: UInt16, clock: Clock = .system, timeout: Duration = .seconds(5), handler: @escaping Handler
+        host: String, port: UInt16, clock: Clock = .system, timeout: Duration = .seconds(5), ticks: Ticks? = nil,
+        handler: @escaping Handler
     ) throws(ControlFault) {
         wakeUp = try ControlServer.makeWakeUp()
         listener = try ControlServer.socket(host: host, port: port)
@@ -75,6 +90,7 @@ public final class ControlServer: Sendable {
         self.timeout = timeout
         accept = { StreamSocket.accept(from: $0) }
         self.handler = handler
+        self.ticks = ticks
     }
 
     /// `path` is the name that the socket gets when it takes connections.
@@ -125,7 +141,12 @@ public final class ControlServer: Sendable {
         var last = 0
         /// The time before which no connection is accepted.
         var pausedUntil: Instant?
+        var nextTick = ticks.map { clock.now() + $0.interval }
         while true {
+            if let ticks, let due = nextTick, due <= clock.now() {
+                ticks.run()
+                nextTick = clock.now() + ticks.interval
+            }
             if let end = pausedUntil, end <= clock.now() { pausedUntil = nil }
             var polled = [pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)]
             let isFull = connections.count >= ControlServer.mostConnections
@@ -133,7 +154,7 @@ public final class ControlServer: Sendable {
             let order = connections.keys.sorted()
             for key in order { polled.append(connections[key]!.polled) }
             assert(connections.count <= ControlServer.mostConnections, "more connections are open than may be")
-            let deadlines = connections.values.compactMap(\.deadline) + (pausedUntil.map { [$0] } ?? [])
+            let deadlines = connections.values.compactMap(\.deadline) + [pausedUntil, nextTick].compactMap(\.self)
             poll(&polled, nfds_t(polled.count), pollTimeout(deadlines.min()))
 
             wakeUp.lower()

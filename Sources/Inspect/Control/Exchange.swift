@@ -8,6 +8,8 @@ public struct Request: Sendable, Equatable {
     /// The text after the `?`.
     public var query: String
     public var body: [UInt8]
+    /// The headers that `Request.keptHeaders` names, by their names in lower case. Values of a repeated header are joined.
+    public var headers: [String: String] = [:]
     /// The user whose process asks. The server takes it from the system, and never from what a client sent. It is nil if it is unknown.
     public var user: UInt32?
 
@@ -17,6 +19,11 @@ public struct Request: Sendable, Equatable {
         self.query = query
         self.body = body
     }
+
+    /// The headers by which the page on the address of `admin` knows who asks. All others are ignored.
+    static let keptHeaders: Set<String> = [
+        "host", "origin", "cookie", "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "x-switchyard-token",
+    ]
 
     public static let mostBody = 8 << 20
     /// The size of the pieces in which something longer is sent.
@@ -30,6 +37,8 @@ public struct Response: Sendable, Equatable {
     public var body: [UInt8]
     /// The method that the path needs, if the request had another one.
     public var allow: String?
+    /// Further headers, by name.
+    public var headers: [String: String] = [:]
 
     public init(_ status: Int, type: String = "application/json", _ body: String) {
         self.init(status, type: type, Array(body.utf8))
@@ -47,9 +56,10 @@ public struct Response: Sendable, Equatable {
     }
 
     private static let phrases = [
-        200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout",
-        409: "Conflict",
-        411: "Length Required", 413: "Content Too Large", 422: "Unprocessable Content", 431: "Request Header Fields Too Large",
+        200: "OK", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
+        408: "Request Timeout",
+        409: "Conflict", 411: "Length Required", 413: "Content Too Large", 422: "Unprocessable Content",
+        431: "Request Header Fields Too Large",
         500: "Internal Server Error", 503: "Service Unavailable",
     ]
 
@@ -59,6 +69,10 @@ public struct Response: Sendable, Equatable {
         assert(!type.utf8.contains { $0 < 0x20 }, "the type of an answer would break its head")
         var head = "HTTP/1.1 \(status) \(Response.phrases[status] ?? "Unknown")\r\nContent-Type: \(type)\r\n"
         if let allow { head += "Allow: \(allow)\r\n" }
+        for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
+            assert(!value.utf8.contains { $0 < 0x20 }, "the value of a header would break the head of an answer")
+            head += "\(name): \(value)\r\n"
+        }
         head += "Content-Length: \(body.count)\r\nConnection: close\r\n\r\n"
         return Array(head.utf8) + body
     }
@@ -116,11 +130,14 @@ struct RequestReader {
         guard words.count == 3, words[2] == "HTTP/1.1" || words[2] == "HTTP/1.0", words[1].hasPrefix("/"),
             words[0].utf8.allSatisfy({ $0 >= 0x41 && $0 <= 0x5a }), !words[0].isEmpty
         else { return .refused(.fault(400, "this is not an HTTP/1.1 request")) }
+        var headers: [String: String] = [:]
         for line in lines.dropFirst() {
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2 else { continue }
             let value = RequestReader.trimmed(parts[1])
-            switch parts[0].lowercased() {
+            let name = parts[0].lowercased()
+            if Request.keptHeaders.contains(name) { headers[name] = headers[name].map { "\($0), \(value)" } ?? value }
+            switch name {
             case "content-length":
                 guard let length = Int(value), length >= 0, value.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
                     return .refused(.fault(400, "the content length is not a number"))
@@ -132,7 +149,9 @@ struct RequestReader {
             }
         }
         let target = words[1].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        return .done(Request(method: words[0], path: target[0], query: target.count > 1 ? target[1] : ""))
+        var request = Request(method: words[0], path: target[0], query: target.count > 1 ? target[1] : "")
+        request.headers = headers
+        return .done(request)
     }
 
     private static func trimmed(_ text: Substring) -> String {

@@ -75,11 +75,15 @@ public struct ShutdownPlan: Sendable, Equatable {
     public init() {}
 }
 
-/// The address at which operators can read health, metrics and status. They can change nothing there.
+/// The address at which operators can read health, metrics and status. They can change nothing there without a session of the page.
 public struct AdminPlan: Sendable, Equatable {
     public var listen = ListenAddress.tcp(host: "127.0.0.1", port: 9464)
     /// True if others on the network may read it.
     public var isOpen = false
+    /// True if it has a page for a browser.
+    public var hasPage = false
+    /// The origins at which browsers see the page in addition to the address, such as `https://router.example` behind a proxy.
+    public var origins: [String] = []
     public init() {}
 }
 

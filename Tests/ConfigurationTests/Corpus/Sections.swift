@@ -257,6 +257,26 @@ extension Broken {
                 #"1:20: admin.listen must be an address of the network such as "127.0.0.1:9464", is "unix:/run/a.sock""#
             ]),
         Broken(
+            "a page at an address that others can reach",
+            #"""
+            {"admin":{"listen":"0.0.0.0:9464","open":true,"page":true},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                "1:54: admin.page needs an address of this machine, since admin has no TLS; a proxy with TLS can show it, see 'origins'"
+            ]),
+        Broken(
+            "an origin of the page that is not encrypted",
+            #"""
+            {"admin":{"page":true,"origins":["https://a.example","http://b.example"]},
+            "providers":{"out":{"plugin":"console"}},
+            "routes":[{"to":["out"]}]}
+            """#,
+            [
+                #"1:54: admin.origins[1] must be an origin with https such as "https://router.example", or with http one of this machine, is "http://b.example""#
+            ]),
+        Broken(
             "keys for routes that do not exist",
             #"""
             {"sources":{"web":{"plugin":"http","keys":{"app":{"secret":"${env:SECRET}","routes":["erors","x"]}}}},

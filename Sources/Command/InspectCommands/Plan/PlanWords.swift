@@ -121,6 +121,8 @@ struct PlanWords {
         return PlanSheet.Section(
             key: "admin", title: "Admin",
             summary: shown(admin.listen.description)
-                + (admin.isOpen ? ", open: other machines may read health, metrics and status" : ", for this machine only"))
+                + (admin.isOpen ? ", open: other machines may read health, metrics and status" : ", for this machine only")
+                + (admin.hasPage
+                    ? ", with a page" + (admin.origins.isEmpty ? "" : " at \(shown(admin.origins.joined(separator: ", ")))") : ""))
     }
 }

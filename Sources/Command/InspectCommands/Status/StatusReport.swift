@@ -14,6 +14,7 @@ public import Spool
 internal import Startup
 internal import StateFiles
 public import Terminal
+internal import Workers
 
 public struct StatusReport {
     /// The status of the router. It is nil if no router runs.
@@ -77,7 +78,9 @@ public struct StatusReport {
     public static func json(_ spools: [SpoolSummary], at: Int64) -> String { "[\(spools.map { json($0, at) }.joined(separator: ","))]" }
 
     private func json(_ source: RouterStatus.Source) -> String {
-        "{\"name\":\(jsonQuoted(source.name)),\"events\":\(source.counts.events),\"rejected\":\(source.counts.rejected)}"
+        let consent = source.counts.consent.named.map { "\"\($0.name)\":\($0.count)" }
+        return "{\"name\":\(jsonQuoted(source.name)),\"events\":\(source.counts.events),\"rejected\":\(source.counts.rejected),"
+            + "\"consent\":{\(consent.joined(separator: ","))}}"
     }
 
     private func json(_ lane: RouterStatus.Lane) -> String {

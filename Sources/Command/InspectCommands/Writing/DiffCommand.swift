@@ -43,7 +43,7 @@ public let diffCommand = Command(
             return lines.isEmpty ? ExitCode.delivered : ExitCode.noValue
         }
         let comparison = try compare(old.plan, new.plan, files[2], arguments["--state"])
-        text += comparison.text
+        text += comparison.text()
         try Console.show(text)
         return comparison.changed == 0 && lines.isEmpty ? ExitCode.delivered : ExitCode.noValue
     })
@@ -84,7 +84,22 @@ private func ledger(_ plan: Plan, _ state: String?) throws -> LedgerView? {
 }
 
 extension EventComparison {
-    fileprivate var text: String {
+    /// The groups without anything that an event holds: causes have no values. Groups whose causes are then the same are one.
+    private var groupsWithoutValues: [Group] {
+        groups.reduce(into: []) { kept, group in
+            var group = group
+            // What follows says why, with the values of the event. What differs between two copies is told by paths alone.
+            if group.kind != .otherwise { group.cause = String(group.cause.prefix { $0 != ":" }) }
+            let same = kept.firstIndex {
+                ($0.kind, $0.provider, $0.route, $0.cause) == (group.kind, group.provider, group.route, group.cause)
+            }
+            if let same { kept[same].count += group.count } else { kept.append(group) }
+        }
+    }
+
+    /// The comparison in words. `showsValues` is false for somebody who may not see what an event holds.
+    func text(showsValues: Bool = true) -> String {
+        let groups = showsValues ? groups : groupsWithoutValues
         var text = "\(grouped(events)) events: \(grouped(events - changed)) come out the same, \(grouped(changed)) do not\n"
         let providers = groups.map(\.provider).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
         for provider in providers {
@@ -99,7 +114,8 @@ extension EventComparison {
                     case .fewer: "fewer by route \(group.route), now: \(group.cause)"
                     case .otherwise: "otherwise by route \(group.route): \(group.cause)"
                     }
-                text += "    \(grouped(group.count)) \(printable(cause)) (line \(group.line), \(printable(group.event)))\n"
+                let example = showsValues ? " (line \(group.line), \(printable(group.event)))" : ""
+                text += "    \(grouped(group.count)) \(printable(cause))\(example)\n"
             }
         }
         return text

@@ -1,6 +1,7 @@
 // The servers of a router that answer requests about it: one on the control socket in its state folder, one at the address of `admin`.
 
 internal import Control
+internal import InspectCommands
 internal import Plans
 internal import Terminal
 
@@ -12,7 +13,9 @@ struct ControlServers {
         do throws(ControlFault) {
             if let folder { start(try ControlServer(folder: folder, handler: service.answer)) }
             if let admin = plan.admin, case .tcp(let host, let port) = admin.listen {
-                let server = try ControlServer(host: host, port: port, handler: service.answerLooking)
+                let ticks = service.page.map { page in ControlServer.Ticks(every: PageService.interval) { page.sample() } }
+                let server = try ControlServer(host: host, port: port, ticks: ticks, handler: service.answerLooking)
+                service.page?.listens(host: host, port: server.port ?? port)
                 start(server)
                 say("admin: listening at \(ListenAddress.tcp(host: host, port: server.port ?? port))")
             }

@@ -1,5 +1,6 @@
 // Answers requests about a running router: its health, metrics and status. On the control socket, which only its owner can use, it also
-// answers reloads, taps and requests to the ledger. It never does so at the address of `admin`.
+// answers reloads, taps and requests to the ledger, and makes links of the page. It never does so at the address of `admin`, which has the page
+// itself instead.
 
 internal import ConsentCommands
 internal import Control
@@ -17,18 +18,26 @@ struct ControlService: Sendable {
     /// It is nil if no ledger is kept.
     let consent: LedgerService?
     let taps: TapService
+    /// It is nil if the address of `admin` has no page.
+    let page: PageService?
 
     private enum Page: String, CaseIterable {
-        case healthz, readyz, metrics, status, reload, tap
+        case healthz, readyz, metrics, status, reload, tap, page
         /// All paths below `/consent/`.
         case consent
 
-        var method: String { self == .reload || self == .tap || self == .consent ? "POST" : "GET" }
+        var method: String {
+            switch self {
+            case .healthz, .readyz, .metrics, .status: "GET"
+            case .reload, .tap, .page, .consent: "POST"
+            }
+        }
 
         func isMeant(by path: String) -> Bool {
             switch self {
             case .consent: path.hasPrefix(LedgerService.path)
             case .tap: TapService.isMeant(by: path)
+            case .page: path == PageService.linkPath || path == PageService.endPath
             case .healthz, .readyz, .metrics, .status, .reload: path == "/" + rawValue
             }
         }
@@ -37,8 +46,13 @@ struct ControlService: Sendable {
     /// Answers a request at the control socket.
     func answer(_ request: Request, _ done: @escaping @Sendable (Response) -> Void) { answer(request, pages: Page.allCases, done: done) }
 
-    /// Answers a request at the address of `admin`, which others may reach. Only GET is allowed.
+    /// Answers a request at the address of `admin`, which others may reach. Only GET is allowed, except on the page, which has rules of its
+    /// own.
     func answerLooking(_ request: Request, _ done: @escaping @Sendable (Response) -> Void) {
+        if let page, request.path.hasPrefix(PageService.prefix) {
+            Thread.start("control page") { done(page.answer(request)) }.detach()
+            return
+        }
         answer(request, pages: Page.allCases.filter { $0.method == "GET" }, done: done)
     }
 
@@ -65,6 +79,10 @@ struct ControlService: Sendable {
         case .status: status(request.query)
         case .reload: reload()
         case .tap: taps.answer(request)
+        case .page:
+            self.page?.answerOwner(request)
+                ?? .fault(
+                    422, "\(reloader.file): the address of admin has no page; \"admin\": { \"page\": true } gives it one at the next start")
         case .consent:
             consent?.answer(request, by: router.plan) ?? .fault(422, "\(reloader.file): \(LedgerService.advice)")
         }

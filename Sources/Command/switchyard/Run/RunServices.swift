@@ -37,9 +37,21 @@ struct RunServices {
         if let registry = options.registry, let withdrawals = router.withdrawals, let erasures = router.erasures {
             consent = LedgerService(.running(registry, withdrawals), erasures: erasures, folder: settings.folder, audit: options.audit)
         }
+        let taps = TapService(router, audit: options.audit)
+        var page: PageService?
+        if let admin = plan.admin, admin.hasPage {
+            let (listeners, file) = (listeners, settings.file)
+            let replays = PageReplay(file: file, folder: settings.folder)
+            page = PageService(
+                router, origins: admin.origins, audit: options.audit, taps: taps, replays: replays, file: file, folder: settings.folder,
+                say: say
+            ) {
+                StatusReport(router, listeners.status, folder: settings.folder, configuration: file, started: started)
+            }
+        }
         service = ControlService(
             router: router, listeners: listeners, reloader: reloader, folder: settings.folder, started: started,
-            consent: consent, taps: TapService(router, audit: options.audit))
+            consent: consent, taps: taps, page: page)
     }
 
     /// Starts everything. `watch` reports changes of the configuration file. It is nil without `--watch`.

@@ -153,6 +153,6 @@ extension Plan {
     /// True if the run keeps something on disk or has sources besides standard input, so that an operator must be able to reach it.
     var keepsState: Bool {
         providers.contains { $0.delivery.queue.disk != nil } || messageID.deduplicate != nil || !readsOnlyInput || consent?.ledger != nil
-            || audit != nil
+            || audit != nil || admin?.hasPage == true
     }
 }

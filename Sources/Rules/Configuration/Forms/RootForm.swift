@@ -135,6 +135,13 @@ enum RootForm {
                 "listen", SourceForms.listen, "The address that it listens at, HOST:PORT; 127.0.0.1:9464 when left out.",
                 example: #""127.0.0.1:9464""#, into: \.listen),
             Member("open", Forms.boolean, "Whether the address may be one that other machines can reach.", into: \.isOpen),
+            Member(
+                "page", Forms.boolean, "Whether it has a page for a browser, which only a link of `switchyard page` opens.", into: \.hasPage
+            ),
+            Member(
+                "origins", Forms.set("origins", of: pageOrigin),
+                "The origins of the page in addition to its own address, such as that of a proxy with TLS; none when left out.",
+                example: #"["https://router.example"]"#, into: \.origins),
         ]
     ).then { plan, node, reading in
         guard let place = node["listen"] else { return plan }
@@ -145,7 +152,33 @@ enum RootForm {
         if !plan.listen.isLocal, !plan.isOpen {
             reading.fault(place, "\(Reading.named(place)) can be reached over the network, expected \"open\": true")
         }
+        if plan.hasPage, !plan.listen.isLocal, let page = node["page"] {
+            reading.fault(
+                page, "admin.page needs an address of this machine, since admin has no TLS; a proxy with TLS can show it, see 'origins'")
+        }
         return plan
+    }
+
+    /// An origin of the page. Only an encrypted one may lead over the network.
+    private static let pageOrigin = Form<String>(
+        SchemaParts.orPlaceholder(SchemaParts.pattern(#"^(https://|http://(localhost|127\.0\.0\.1|\[::1\])(:|$))[^/\\?#@\s]*$"#))
+    ) { node, reading in
+        guard let text = Forms.string.read(node, reading) else { return nil }
+        guard isPageOrigin(text.value) else {
+            reading.refuse(node, "an origin with https such as \"https://router.example\", or with http one of this machine")
+            return nil
+        }
+        return text.value
+    }
+
+    private static func isPageOrigin(_ text: String) -> Bool {
+        let bytes = text.utf8
+        guard bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7f && !"\\?#@".utf8.contains($0) }) else { return false }
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[1].isEmpty, !parts[2].isEmpty else { return false }
+        if parts[0] == "https:" { return true }
+        let local = ["localhost", "127.0.0.1", "[::1]"]
+        return parts[0] == "http:" && local.contains { parts[2] == $0 || parts[2].hasPrefix($0 + ":") }
     }
 
     private static let messageID = Form<MessageIDPlan>.object(

@@ -1,0 +1,201 @@
+// Answers the requests of the page at the address of `admin`, and makes its links for the control socket. It promises: whoever has no session
+// gets the document that asks for a link, and otherwise an empty refusal; a request that another origin has caused gets an empty refusal; only
+// a request with the origin and the token of the session changes anything. The audit trail has each person who enters before anything is shown.
+
+public import Audit
+public import Control
+internal import Ledger
+internal import Page
+internal import Plans
+public import Platform
+internal import Queueing
+public import Router
+
+public final class PageService: Sendable {
+    /// The path at the control socket that makes a link, and the one that ends all sessions.
+    public static let linkPath = "/page"
+    public static let endPath = "/page/end"
+    public static let prefix = PageRules.path
+
+    private struct State {
+        var door = PageDoor()
+        var history = PageHistory()
+        /// It is nil until the server listens.
+        var rules: PageRules?
+    }
+
+    let router: Router
+    /// The audit trail. It is nil if none is kept.
+    let audit: AuditLog?
+    let taps: TapService
+    let replays: PageReplay
+    let drafts: PageDrafts
+    /// The state folder, and the configuration.
+    let folder: String
+    let file: String
+    private let status: @Sendable () -> StatusReport
+    private let origins: [String]
+    private let clock: Clock
+    private let say: @Sendable (String) -> Void
+    private let state = Monitor(State())
+
+    public init(
+        _ router: Router, origins: [String], audit: AuditLog?, taps: TapService, replays: PageReplay, file: String, folder: String,
+        clock: Clock = .system, say: @escaping @Sendable (String) -> Void, status: @escaping @Sendable () -> StatusReport
+    ) {
+        self.router = router
+        self.origins = origins
+        self.audit = audit
+        self.taps = taps
+        self.replays = replays
+        self.file = file
+        self.folder = folder
+        drafts = PageDrafts(router, folder: folder, clock: clock)
+        self.clock = clock
+        self.status = status
+        self.say = say
+    }
+
+    /// Says where the server listens. Before, nothing is answered.
+    public func listens(host: String, port: UInt16) {
+        state.withLock { $0.rules = PageRules(host: host, port: port, origins: origins) }
+    }
+
+    /// How often `sample` is due.
+    public static let interval = Duration.seconds(PageHistory.interval)
+
+    /// Adds what the lanes do now to the history.
+    public func sample() {
+        let status = router.status
+        let readings = status.lanes.map { lane in
+            let (now, account) = (lane.status, lane.status.account)
+            let bad = LaneAccount.Fate.allCases.filter(\.isBad).reduce(0) { $0 + account.total($1) }
+            return PageHistory.Reading(
+                lane: lane.provider, waiting: now.events, age: now.oldest.map { Double(max(0, status.at - $0)) / 1e9 },
+                delivered: account.total(.delivered), errors: account.retries + bad, bounds: now.ages.bounds.map { Double($0) / 1e9 },
+                ages: now.ages.counts)
+        }
+        state.withLock { $0.history.add(readings) }
+    }
+
+    // MARK: - The control socket
+
+    /// Makes a link for the user who asks, or ends all sessions.
+    public func answerOwner(_ request: Request) -> Response {
+        let now = clock.now()
+        if request.path == PageService.endPath {
+            let count = state.withLock { $0.door.endAll(at: now) }
+            return Response(200, "{\"ended\":\(count)}\n")
+        }
+        let code = PageDoor.secret()
+        let sites = state.withLock { state in
+            state.door.add(link: code, by: request.user, at: now)
+            return state.rules?.sites ?? []
+        }
+        // The address itself, and what the configuration names. The second name of the address is not of interest.
+        let origins = (sites.prefix(1).map(\.origin) + self.origins)
+        let text = String(decoding: code, as: UTF8.self)
+        let links = origins.map { jsonQuoted("\($0)\(PageRules.path)#\(text)") }
+        let seconds = PageDoor.linkLife.nanoseconds / 1_000_000_000
+        return Response(200, "{\"links\":[\(links.joined(separator: ","))],\"valid_s\":\(seconds)}\n")
+    }
+
+    // MARK: - The page
+
+    /// Answers a request to a path of the page. Anyone may have sent it.
+    public func answer(_ request: Request) -> Response {
+        var response = decide(request)
+        for (name, value) in PageRules.headers { response.headers[name] = value }
+        return response
+    }
+
+    private func decide(_ request: Request) -> Response {
+        guard let rules = state.withLock({ $0.rules }), let site = rules.site(of: request) else { return PageService.nothing(403) }
+        let isRoot = request.path == PageRules.path
+        guard rules.isOwn(request, at: site) else {
+            return isRoot && rules.isNavigation(request) ? PageService.file(PageFile.door) : PageService.nothing(403)
+        }
+        let name = String(request.path.dropFirst(PageRules.path.count))
+        if request.method == "POST", name == "enter" {
+            return rules.mayChange(request, at: site) ? enter(request, rules, site) : PageService.nothing(403)
+        }
+        let (cookie, now) = (rules.cookie(of: request), clock.now())
+        let session = state.withLock { $0.door.session(cookie, at: now) }
+        if request.method == "GET", isRoot { return PageService.file(session == nil ? PageFile.door : PageFile.page) }
+        if request.method == "GET", let file = PageFile.named(name), file.isOpen { return PageService.file(name) }
+        guard let session else { return PageService.nothing(401) }
+        if request.method == "GET" { return look(name, request.query, session) }
+        guard rules.mayChange(request, at: site), session.has(token: request.headers["x-switchyard-token"] ?? "") else {
+            return PageService.nothing(403)
+        }
+        if name == "leave" {
+            state.withLock { $0.door.end(session) }
+            var response = Response(200, "{}\n")
+            response.headers["Set-Cookie"] = rules.cookieHeader(nil, at: site)
+            return response
+        }
+        return change(name, request, session)
+    }
+
+    /// Opens a session for the code of a link.
+    private func enter(_ request: Request, _ rules: PageRules, _ site: PageRules.Site) -> Response {
+        guard request.body.count <= 1000, let members = Form.members(request.body),
+            let code = members.first(where: { $0.name == "code" })?.value
+        else { return PageService.nothing(401) }
+        let (cookie, token, now) = (PageDoor.secret(), PageDoor.secret(), clock.now())
+        let (session, wrong) = state.withLock { state in
+            (state.door.enter(code, cookie: cookie, token: token, at: now), state.door.wrong)
+        }
+        guard let session else {
+            if wrong == 1 { say("admin: somebody has tried a link of the page that is not valid, or no longer") }
+            if wrong == PageDoor.mostWrong { say("admin: \(wrong) links of the page were not valid; those that were open have ended") }
+            return PageService.nothing(401)
+        }
+        guard note("page", by: session.user) else {
+            state.withLock { $0.door.end(session) }
+            return PageService.nothing(503)
+        }
+        var response = Response(200, "{}\n")
+        response.headers["Set-Cookie"] = rules.cookieHeader(session, at: site)
+        return response
+    }
+
+    /// Shows a file or what the router does.
+    private func look(_ name: String, _ query: String, _ session: PageDoor.Session) -> Response {
+        switch name {
+        case "data/session": Response(200, "{\"token\":\(jsonQuoted(String(decoding: session.token, as: UTF8.self)))}\n")
+        case "data/status": Response(200, status().json)
+        case "data/flow": Response(200, FlowText(router.plan).json)
+        case "data/letters": letterCounts()
+        case "data/schema": Response(200, drafts.schema)
+        case "data/history":
+            Response(200, state.withLock { $0.history }.json(after: query.hasPrefix("after=") ? Int(query.dropFirst(6)) ?? 0 : 0))
+        default: PageFile.named(name) == nil ? .fault(404, "the page has nothing of this name") : PageService.file(name)
+        }
+    }
+
+    /// Notes what a person does, before anything is shown. Returns false if it cannot be recorded.
+    func note(_ what: String, by user: UInt32?) -> Bool {
+        guard let audit else { return true }
+        audit.note(.access(what, at: audit.now, keys: audit.keys, user: user))
+        return (try? audit.flush()) != nil
+    }
+
+    /// A refusal that tells nothing.
+    private static func nothing(_ status: Int) -> Response { Response(status, type: "text/plain; charset=utf-8", "") }
+
+    private static func file(_ name: String) -> Response {
+        guard let file = PageFile.named(name) else { return nothing(404) }
+        return Response(200, type: file.type, file.bytes)
+    }
+}
+
+extension LaneAccount.Fate {
+    /// True if an event with this fate did not reach its provider, though it should have.
+    fileprivate var isBad: Bool {
+        switch self {
+        case .rejected, .expired, .dropped, .unknown, .undelivered, .damaged: true
+        case .delivered, .filtered, .withdrawn, .aged: false
+        }
+    }
+}
