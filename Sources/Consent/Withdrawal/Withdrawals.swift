@@ -111,6 +111,9 @@ public final class Withdrawals: Sendable {
         return receipts
     }
 
+    /// Trusts the clock after it was wrong: times on record that are later than now become now. Returns if the clock was behind.
+    public func believeClock() throws(StorageFault) -> Bool { try steps.believeClock() }
+
     /// Begins the destruction for withdrawals that came in the stream and are in the ledger.
     public func adopt(_ receipts: [Int64]) {
         if receipts.isEmpty { return }
