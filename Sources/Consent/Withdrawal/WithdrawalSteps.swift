@@ -95,6 +95,10 @@ public struct WithdrawalSteps: Sendable {
     /// Destroys the dead letters that may not be kept any more.
     public func sweepLetters() throws(StorageFault) -> Swept { try deadLetters.sweep(check, names) }
 
+    /// Destroys what a damaged file of dead letters has brought back: letters that an earlier withdrawal had destroyed. Returns nil if no
+    /// damage was found in this run.
+    public func sweepDamagedLetters() throws(StorageFault) -> Swept? { deadLetters.damage.isFound ? try sweepLetters() : nil }
+
     /// The last step, after all places have destroyed their events: writes the receipt with the counts of all places. Returns false if a
     /// place could not destroy everything. Then the next start continues.
     public func finish(_ receipt: Int64, _ places: [String: Swept]) throws(StorageFault) -> Bool {
