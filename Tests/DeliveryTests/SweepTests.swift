@@ -35,6 +35,9 @@ private final class Subjects {
     func withdraw(_ length: UInt64) { withdraw(length, receipt: 100 + Int64(length)) }
     func consent(_ length: UInt64) { records.set(SubjectKey(high: length, low: 7), [ConsentTerms(level: "all")]) }
 
+    /// Notes that the events of a receipt of the first subject are destroyed.
+    func finish(_ receipt: Int64) { check.finish(receipt, [SubjectKey(high: 1, low: 7)], until: 5) }
+
     /// Withdraws with a receipt that is not finished. The events of these tests came in at 5.
     func withdraw(_ length: UInt64, receipt: Int64, purposes: [String]? = nil, at time: Int64 = 5) {
         records.set(SubjectKey(high: length, low: 7), [.withdrawn])
@@ -77,7 +80,7 @@ private final class Subjects {
         subjects.consent(2)
         #expect(sweep(fixture, at: 1) == ["swept 1"])
         #expect(fixture.step(at: 200) == "deliver bb")
-        subjects.check.finish(1)
+        subjects.finish(1)
         fixture.take(["c"], arrival: 6, at: 300)
         _ = fixture.complete(.init(.delivered), at: 300)
         #expect(fixture.step(at: 400) == "deliver c")
@@ -89,7 +92,7 @@ private final class Subjects {
         fixture.take(["a"], at: 0)
         for receipt in [1, 2] as [Int64] { subjects.withdraw(1, receipt: receipt) }
         subjects.consent(1)
-        subjects.check.finish(1)
+        subjects.finish(1)
         #expect(fixture.step(at: 200) == "wait")
         #expect(fixture.account() == "1 taken, 1 withdrawn, 0 waiting")
     }

@@ -52,6 +52,28 @@ struct AskTests {
         #expect(String(decoding: run.provider.requests[2].state, as: UTF8.self) == "job 7" && run.provider.requests[2].attempt == 3)
     }
 
+    @Test("is asked after the wait even if the jobs began or were asked under a clock that was ahead")
+    func clockAhead() throws {
+        let wrong = try Run(time: ManualClock(wall: 900_000_000_000_000_000))
+        try wrong.begin(demand("u1"))
+        wrong.pass(.seconds(60))
+        wrong.answer(atWork, state: "job 7")
+        try wrong.begin(demand("u2"))
+        wrong.erasures.close()
+        let run = try Run(folder: wrong.folder)
+        run.pass(.seconds(0))
+        #expect(run.provider.asks.isEmpty)
+        run.pass(.seconds(60))
+        try #require(run.provider.requests.map(\.attempt) == [2])
+        run.answer(.delivered)
+        run.pass(.seconds(1))
+        try #require(run.provider.requests.map(\.attempt) == [2, 1])
+        run.answer(atWork)
+        // The time after which a job is given up counts from the correction.
+        run.pass(day * 31)
+        #expect(try run.jobs.map(\.phase) == [.confirmed, .givenUp])
+    }
+
     @Test("that names a pause is asked after it, and at least once a day")
     func pauses() throws {
         let run = try Run()

@@ -80,6 +80,24 @@ struct RegistryTests {
         registry.close()
     }
 
+    @Test("a write is no earlier than an event that came in before the clock went back a little")
+    func backALittle() throws {
+        let testClock = TestClock(9_700)
+        let registry = try Registry(ledger(folder, testClock))
+        registry.note(time: seconds(10_000))
+        testClock.seconds = 9_800
+        let begun = try registry.use { file throws(StorageFault) in
+            let receipts = try file.withdraw(all: [LedgerID("x")], origin: "command").receipts
+            return (try file.receipts(after: receipts[0] - 1).map(\.begun), [])
+        }
+        #expect(begun == [seconds(10_000)])
+        // After a jump of hours nobody knows which time was right.
+        registry.note(time: seconds(90_000))
+        try registry.use { file throws(StorageFault) in ((), try file.set(LedgerID("x"), analytics, origin: "command").changes) }
+        #expect(registry.lastWritten == seconds(10_000) + 1)
+        registry.close()
+    }
+
     @Test("records of a damaged ledger do not count until it is opened again, and the damage is reported once")
     func damage() throws {
         let registry = try Registry(ledger(folder))

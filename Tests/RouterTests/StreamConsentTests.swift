@@ -50,6 +50,23 @@ struct StreamConsentTests {
         #expect(fixture.block(event("u", "4")).arrivals.map { $0 <= time } == [false])
     }
 
+    @Test("that withdrew under a clock that was ahead gives no later line a time in the future once the clock is believed")
+    func clockAhead() throws {
+        let fixture = try StreamFixture()
+        try fixture.ledger.set("u", ConsentTerms(level: "standard"))
+        fixture.ledger.ahead.withLock { $0 = 1_000_000_000_000_000 }
+        fixture.turn(fixture.block(event("u", "1"), says("u", withdraws)))
+        fixture.ledger.ahead.withLock { $0 = 0 }
+        try fixture.ledger.registry.use { (file) throws(StorageFault) in
+            try file.believeClock()
+            return ((), [])
+        }
+        fixture.turn(fixture.block(says("u", grants)))
+        let later = fixture.block(event("u", "2"))
+        #expect(fixture.turn(later) == ["2"])
+        #expect(later.arrivals.allSatisfy { $0 <= Clock.system.wall() })
+    }
+
     @Test("that grants holds for later lines even if another worker has already denied them")
     func grantOvertaken() throws {
         let fixture = try StreamFixture()

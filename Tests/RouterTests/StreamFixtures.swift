@@ -45,6 +45,8 @@ final class StreamLedger {
     let registry: Registry
     private let options: LedgerFile.Options
     private let disk = FaultyDisk()
+    /// By how many nanoseconds the clock of the ledger is ahead.
+    let ahead = Monitor(Int64(0))
 
     init() throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -55,6 +57,7 @@ final class StreamLedger {
         }
         options.levels = streamLevels.map(\.name)
         options.vfs = disk.name
+        options.clock = Clock(now: Clock.system.now, wall: { [ahead] in Clock.system.wall() + ahead.withLock { $0 } })
         self.options = options
         registry = try Registry(LedgerFile(folder + "/ledger.sqlite", options: options)!)
     }

@@ -158,13 +158,27 @@ public struct LedgerService: Sendable {
 
     /// Reports if the clock is behind the last write. If the request says so, the clock is trusted first.
     private func clock(_ request: LedgerRequest) throws(ConsentRefusal) -> Response {
-        let isBelieved = request.values["believe"] != nil
+        let wasBehind = request.values["believe"] == nil ? nil : try believeClock()
         let clock = try ledger.use { (file) throws(StorageFault) in
-            let wasBehind = file.isClockBehind
-            if isBelieved { try file.believeClock() }
-            return (LedgerClock(wasBehind: wasBehind, isBehind: file.isClockBehind, lastWritten: file.lastWritten), [])
+            let isBehind = file.isClockBehind
+            return (LedgerClock(wasBehind: wasBehind ?? isBehind, isBehind: isBehind, lastWritten: file.lastWritten), [])
         }
         return shown(request, json: clock.json) { clock.text }
+    }
+
+    /// Trusts the clock. Returns if it was behind.
+    private func believeClock() throws(ConsentRefusal) -> Bool {
+        do throws(StorageFault) {
+            switch ledger {
+            case .running(_, let withdrawals): return try withdrawals.believeClock()
+            case .resting(let file):
+                let wasBehind = file.isClockBehind
+                try file.believeClock()
+                return wasBehind
+            }
+        } catch {
+            throw ConsentRefusal(error)
+        }
     }
 
     /// Writes the report of the plan and of what the state folder holds.

@@ -17,6 +17,17 @@ struct Bans {
     private enum Entry {
         case one(Ban)
         case many([Ban])
+
+        mutating func change(_ body: (inout Ban) -> Void) {
+            switch self {
+            case .one(var ban):
+                body(&ban)
+                self = .one(ban)
+            case .many(var all):
+                for index in all.indices { body(&all[index]) }
+                self = .many(all)
+            }
+        }
     }
 
     private var bans: [SubjectKey: Entry] = [:]
@@ -47,8 +58,32 @@ struct Bans {
         bans[key] = all.count == 1 ? .one(ban) : .many(all)
     }
 
-    /// Notes that the destruction of a withdrawal is finished. Its ban stays.
-    mutating func finish(_ number: Int64) { unfinished.remove(number) }
+    /// Notes that the destruction of a withdrawal of these subjects is finished. Its ban stays, for events that came in at `time` or before.
+    /// Returns true if it refused later ones until now.
+    mutating func finish(_ number: Int64, of keys: [SubjectKey], until time: Int64) -> Bool {
+        unfinished.remove(number)
+        var isChanged = false
+        for key in keys {
+            bans[key]?.change { ban in
+                guard ban.number == number, ban.time > time else { return }
+                ban.time = time
+                isChanged = true
+            }
+        }
+        return isChanged
+    }
+
+    /// Replaces times that are later than this one by it, except those of withdrawals whose destruction is not finished.
+    mutating func limit(to time: Int64) {
+        guard latest > time else { return }
+        latest = time
+        for key in bans.keys {
+            bans[key]?.change { [unfinished] ban in
+                if !unfinished.contains(ban.number) { ban.time = min(ban.time, time) }
+                latest = max(latest, ban.time)
+            }
+        }
+    }
 
     /// Returns the number of the receipt that destroys an event of these subjects, or nil if there is none. `isMeant` tells if a purpose is
     /// one that the event needs. An event from the future came in under a clock that was wrong, so nobody knows if it came before a

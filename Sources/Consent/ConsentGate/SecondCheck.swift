@@ -105,8 +105,20 @@ public final class SecondCheck: Sendable {
         }
     }
 
-    /// Notes that the events of a receipt are destroyed. Its ban stays.
-    public func finish(_ number: Int64) { state.withLock { $0.bans.finish(number) } }
+    /// Notes that the events of a receipt are destroyed. Its ban stays, for events that came in at `time` or before.
+    public func finish(_ number: Int64, _ subjects: [SubjectKey], until time: Int64) {
+        state.withLock { state in
+            if state.bans.finish(number, of: subjects, until: time) { changes.advance() }
+        }
+    }
+
+    /// Limits the times of the finished withdrawals to this one, after the ledger has done so because a clock was ahead.
+    public func limitBans(to time: Int64) {
+        state.withLock { state in
+            state.bans.limit(to: time)
+            changes.advance()
+        }
+    }
 
     /// From now on, every answer is `unreadable`, because the withdrawals on record could not be read.
     public func goBlind() {

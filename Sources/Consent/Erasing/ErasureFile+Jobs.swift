@@ -114,6 +114,15 @@ extension ErasureFile {
         }
     }
 
+    /// Gives the open jobs another time that would be asked only after `limit`, and lets them begin no later than now.
+    func correct(after limit: Int64, to next: Int64, at now: Int64) throws(StorageFault) {
+        guard try database.number("SELECT max(next) FROM jobs WHERE next IS NOT NULL") ?? 0 > limit else { return }
+        try file.transaction { () throws(StorageFault) in
+            try database.statement("UPDATE jobs SET next = ?2, begun = min(begun, ?3) WHERE next > ?1")
+                .bind(1, limit).bind(2, next).bind(3, now).run()
+        }
+    }
+
     /// Counts the jobs by provider and phase.
     public func counts() throws(StorageFault) -> [ErasureCount] {
         let find = try database.statement("SELECT provider, phase, count(*) FROM jobs GROUP BY 1, 2 ORDER BY 1, 2")

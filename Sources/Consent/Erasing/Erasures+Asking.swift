@@ -23,10 +23,20 @@ extension Erasures {
         do throws(StorageFault) {
             try writeAgain()
             let now = clock.wall()
+            try correct(at: now)
             for (provider, next) in try times() where next <= now { try ask(provider, at: now) }
             state.withLock { $0.fault = nil }
         } catch {
             note(error)
+        }
+    }
+
+    /// Corrects jobs that wait longer than any pause. They were begun or asked under a clock that was ahead.
+    private func correct(at now: Int64) throws(StorageFault) {
+        let rules = rules
+        let longest = max(rules.wait.nanoseconds, rules.first.nanoseconds, rules.most.nanoseconds, ErasureJob.pauses.upperBound)
+        _ = try store.use { (file) throws(StorageFault) in
+            try file.correct(after: now + longest, to: now + rules.wait.nanoseconds, at: now)
         }
     }
 

@@ -57,6 +57,9 @@ public final class LedgerFile: @unchecked Sendable {
     private var lastReceived: Int64 = 0
     /// The time of the current write.
     public private(set) var now: Int64 = 0
+    /// The latest time at which events came in. A write is no earlier, even if the clock went back a little since, so that a withdrawal is
+    /// later than all events that came in before it.
+    var latestArrival = Int64.min
     /// True if changes also list ids whose effective terms did not change.
     var tellsAll = false
     /// The number of ids that were untied so far. It includes writes that were rolled back.
@@ -170,6 +173,7 @@ public final class LedgerFile: @unchecked Sendable {
         let wall = options.clock.wall()
         // While the clock is behind, each write still has a time of its own: what was written after a time can be told.
         now = wall < lastReceived ? lastReceived + 1 : wall
+        if latestArrival > now, latestArrival - wall <= LedgerFile.tolerance { now = latestArrival }
         defer {
             isWriting = false
             broken = nil
@@ -243,7 +247,8 @@ public final class LedgerFile: @unchecked Sendable {
     public var isClockBehind: Bool { options.clock.wall() < lastReceived - LedgerFile.tolerance }
 
     /// Trusts the clock: changes all recorded times that are later than now to now. A person calls this after the clock was wrong and is
-    /// right again.
+    /// right again. A withdrawal whose events are not all destroyed keeps its time until they are, because these events came in under the
+    /// wrong clock too.
     public func believeClock() throws(StorageFault) {
         let time = options.clock.wall()
         try write { () throws(StorageFault) in
@@ -251,6 +256,10 @@ public final class LedgerFile: @unchecked Sendable {
                 try database.statement("UPDATE \(table) SET decided = min(decided, ?1), received = min(received, ?1) WHERE received > ?1")
                     .bind(1, time).run()
             }
+            for sql in [
+                "UPDATE receipts SET begun = min(begun, ?1), finished = min(finished, ?1) WHERE finished > ?1",
+                "UPDATE receipt_lines SET at = ?1 WHERE at > ?1",
+            ] { try database.statement(sql).bind(1, time).run() }
             now = time
             acts.append(.believedClock(time))
         }

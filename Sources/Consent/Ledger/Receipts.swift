@@ -95,9 +95,12 @@ extension LedgerFile {
         }
     }
 
+    /// Notes that nothing is left to destroy. A receipt that began under a clock that was ahead then begins no later than it ends, so that it
+    /// does not refuse what comes in from now on.
     public func finishReceipt(_ receipt: Int64) throws(StorageFault) {
         try write { () throws(StorageFault) in
-            try database.statement("UPDATE receipts SET finished = ?2 WHERE number = ?1").bind(1, receipt).bind(2, now).run()
+            try database.statement("UPDATE receipts SET finished = ?2, begun = min(begun, ?2) WHERE number = ?1")
+                .bind(1, receipt).bind(2, now).run()
             acts.append(.finished(receipt: receipt))
         }
     }

@@ -18,6 +18,8 @@ public final class Registry: Sendable {
 
     private struct Watch {
         var last: Int64
+        /// The latest time that was noted.
+        var latest = Int64.min
         /// The time of the clock when it was found to be behind. It is nil if the clock is right.
         var behind: Int64?
         var damage: StorageFault?
@@ -48,6 +50,7 @@ public final class Registry: Sendable {
     public func use<R: Sendable>(_ body: @Sendable (LedgerFile) throws(StorageFault) -> (R, [LedgerChange])) throws(StorageFault) -> R {
         try file.withLock { (ledger) throws(StorageFault) in
             try noting(ledger) { () throws(StorageFault) in
+                ledger.latestArrival = watching.withLock { $0.latest }
                 let (result, changes) = try body(ledger)
                 publish(changes)
                 return result
@@ -62,6 +65,7 @@ public final class Registry: Sendable {
     ) throws(StorageFault) {
         try file.withLock { (ledger) throws(StorageFault) in
             try noting(ledger) { () throws(StorageFault) in
+                ledger.latestArrival = watching.withLock { $0.latest }
                 let changes = try ledger.write { () throws(StorageFault) in try body(ledger) }
                 publish(changes)
                 took(changes)
@@ -87,6 +91,9 @@ public final class Registry: Sendable {
 
     /// The damage that was found while the ledger is in use. It is nil if there is none.
     public var damage: StorageFault? { watching.withLock { $0.damage } }
+
+    /// The time of the last write of the ledger, in nanoseconds since 1970.
+    public var lastWritten: Int64 { watching.withLock { $0.last } }
 
     /// The number of ids that were untied. If it has risen, ties that were known before may be gone.
     public var unties: Int { untieCount.withLock { $0 } }
@@ -124,9 +131,11 @@ public final class Registry: Sendable {
         for news in news { tell(news) }
     }
 
-    /// Compares a caller's clock with the last write. While the clock is behind, the records do not count.
+    /// Compares a caller's clock with the last write. While the clock is behind, the records do not count. The time may be one at which events
+    /// come in.
     public func note(time: Int64) {
         let told = watching.withLock { watch -> (tell: (@Sendable (News) -> Void)?, news: News)? in
+            watch.latest = max(watch.latest, time)
             let isBehind = time < watch.last - LedgerFile.tolerance
             guard isBehind != (watch.behind != nil) else { return nil }
             watch.behind = isBehind ? time : nil

@@ -19,6 +19,11 @@ extension SecondCheck {
             isFinished: withdrawal.isFinished)
     }
 
+    /// Notes that the events of a receipt are destroyed, which the ledger has on record.
+    public func finish(_ receipt: WithdrawalReceipt) {
+        finish(receipt.number, receipt.subjects.map { SubjectKey($0) }, until: receipt.begun)
+    }
+
     /// Refuses the events of all withdrawals on record. Returns the receipts that are not finished.
     public func banAll(of file: LedgerFile) throws(StorageFault) -> [Int64] {
         var unfinished: [Int64] = []

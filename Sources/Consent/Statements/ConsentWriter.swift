@@ -49,8 +49,14 @@ public final class ConsentWriter: Sendable {
             mayWrite: ruleset.mayWrite(source: worker.block.source, key: worker.block.key), epoch: changes.epoch, ties: ties,
             unties: registry.unties)
         // The time is read after the epoch. A withdrawal that comes later raises the epoch, and `settle` then notices it.
+        if let time = lastWithdrawal { worker.comesAfter(time) }
+    }
+
+    /// The time of the last withdrawal that the stream brought, or nil if there was none. If the clock was ahead and the ledger was corrected
+    /// since, it is that of the last write.
+    private var lastWithdrawal: Int64? {
         let time = withdrawn.withLock { $0 }
-        if time > .min { worker.comesAfter(time) }
+        return time > .min ? min(time, registry.lastWritten) : nil
     }
 
     /// Writes the statements of a block. Call it in turn, before the worker's parcels are handed over. Returns false if the ledger could
@@ -60,8 +66,7 @@ public final class ConsentWriter: Sendable {
         guard let consentIntake = worker.consentIntake, let vocabulary = ruleset.consent?.vocabulary else { return true }
         if consentIntake.epoch != changes.epoch, changes.concern(worker.judge, since: consentIntake.epoch) || consentIntake.isOutdated {
             worker.beginAgain()
-            let time = withdrawn.withLock { $0 }
-            if time > .min { worker.comesAfter(time) }
+            if let time = lastWithdrawal { worker.comesAfter(time) }
             worker.goOn()
         }
         defer { if worker.heard.forbidden > 0 { tell(.forbidden, source) } }

@@ -55,6 +55,16 @@ public struct WithdrawalSteps: Sendable {
         }
     }
 
+    /// Trusts the clock: the ledger and the second check change the times that are later than now to now. Returns if the clock was behind.
+    public func believeClock() throws(StorageFault) -> Bool {
+        try registry.use { (file) throws(StorageFault) in
+            let wasBehind = file.isClockBehind
+            try file.believeClock()
+            check.limitBans(to: file.lastWritten)
+            return (wasBehind, [])
+        }
+    }
+
     /// From now on, refuses the events that these receipts are about.
     func ban(_ receipts: [Int64]) throws(StorageFault) {
         try registry.use { (file) throws(StorageFault) in
@@ -85,12 +95,15 @@ public struct WithdrawalSteps: Sendable {
     /// Destroys the dead letters that may not be kept any more.
     public func sweepLetters() throws(StorageFault) -> Swept { try deadLetters.sweep(check, names) }
 
+    /// Destroys what a damaged file of dead letters has brought back: letters that an earlier withdrawal had destroyed. Returns nil if no
+    /// damage was found in this run.
+    public func sweepDamagedLetters() throws(StorageFault) -> Swept? { deadLetters.damage.isFound ? try sweepLetters() : nil }
+
     /// The last step, after all places have destroyed their events: writes the receipt with the counts of all places. Returns false if a
     /// place could not destroy everything. Then the next start continues.
     public func finish(_ receipt: Int64, _ places: [String: Swept]) throws(StorageFault) -> Bool {
         let isWhole = !places.values.contains(where: \.isCut)
         try settle(places.mapValues(\.destroyed), finishing: isWhole ? receipt : nil)
-        if isWhole { check.finish(receipt) }
         return isWhole
     }
 
@@ -109,6 +122,7 @@ public struct WithdrawalSteps: Sendable {
                 }
                 if let receipt { try file.finishReceipt(receipt) }
             }
+            if let receipt, let finished = try file.receipts(after: receipt - 1, most: 1).first { check.finish(finished) }
             return ((), [])
         }
         written.withLock { $0.merge(places) { _, new in new } }

@@ -20,7 +20,8 @@ public final class Withdrawals: Sendable {
         /// The receipts whose destruction is not done, in the order of their withdrawals.
         var waiting: [Int64] = []
         var isWorking = false
-        /// True if the files that belong to no lane are to be searched, since they may be older than a withdrawal on record.
+        /// True if the files that belong to no lane and damaged dead letters are to be searched, since they may be older than a withdrawal on
+        /// record.
         var mustSearch = false
     }
 
@@ -59,7 +60,7 @@ public final class Withdrawals: Sendable {
             let unfinished = try steps.begin()
             state.withLock { state in
                 state.waiting = unfinished
-                state.mustSearch = strays != nil && !steps.check.isWithoutBans
+                state.mustSearch = !steps.check.isWithoutBans
             }
         } catch {
             steps.check.goBlind()
@@ -67,8 +68,8 @@ public final class Withdrawals: Sendable {
         }
     }
 
-    /// Continues the withdrawals that an earlier run did not finish, and searches the files that belong to no lane: they may have been put
-    /// there since.
+    /// Continues the withdrawals that an earlier run did not finish, and searches the files that belong to no lane, which may have been put
+    /// there since, and damaged dead letters.
     public func resume() {
         let (unfinished, hasWork) = state.withLock { state in
             defer { state.isWorking = state.mustSearch || !state.waiting.isEmpty }
@@ -110,6 +111,9 @@ public final class Withdrawals: Sendable {
         begin(receipts)
         return receipts
     }
+
+    /// Trusts the clock after it was wrong: times on record that are later than now become now. Returns if the clock was behind.
+    public func believeClock() throws(StorageFault) -> Bool { try steps.believeClock() }
 
     /// Begins the destruction for withdrawals that came in the stream and are in the ledger.
     public func adopt(_ receipts: [Int64]) {
@@ -165,11 +169,11 @@ public final class Withdrawals: Sendable {
     }
 
     private func search() {
-        guard let found = strays?(steps.check, false) else { return }
         do throws(StorageFault) {
-            try steps.settle(found.mapValues(\.destroyed))
+            if let found = strays?(steps.check, false) { try steps.settle(found.mapValues(\.destroyed)) }
+            if let letters = try steps.sweepDamagedLetters() { try steps.settle(["dead letters": letters.destroyed]) }
         } catch {
-            say("what was destroyed in files without a provider could not be recorded: \(error)")
+            say("what was destroyed in files without a provider and in damaged dead letters could not be recorded: \(error)")
         }
     }
 
