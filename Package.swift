@@ -245,11 +245,15 @@ let package = Package(
                 "Events", "Platform",
             ]),
         // Tests of routes: their files, and what is compared.
-        module("RouteTesting", in: "Inspect", ["Explaining", "Plans", "FormReading", "Document", "Events"]),
+        module(
+            "RouteTesting", in: "Inspect",
+            ["Explaining", "Judging", "Plans", "FormReading", "Editing", "Document", "Expressions", "Events"]),
         // The tools of the tracking plan: a first plan from events, what differs, a page, typed code, other forms of plans.
-        module("PlanTools", in: "Inspect", ["TrackingPlans", "Document", "Events"]),
+        module("PlanTools", in: "Inspect", ["TrackingPlans", "Expressions", "Document", "Events"]),
         // What is valid in a configuration and most likely not meant so.
-        module("Linting", in: "Inspect", ["Configuration", "Plans", "Editing", "Document", "Expressions", "Events"]),
+        module(
+            "Linting", in: "Inspect",
+            ["PlanTools", "Configuration", "Judging", "Plans", "TrackingPlans", "Sampling", "Editing", "Document", "Expressions", "Events"]),
         // The report of what is collected, and with whose consent.
         module(
             "Reporting", in: "Inspect", ["Ledger", "Plans", "Editing", "Document", "Expressions", "Events", "Platform"]),

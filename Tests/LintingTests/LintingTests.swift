@@ -21,12 +21,15 @@ private struct Modules: ModuleCatalog {
 }
 
 /// The findings of a text, as `SY0101 routes[0]`.
-private func lint(_ text: String) throws -> [String] {
+private func lint(_ text: String) throws -> [String] { findings(text).map { "\($0.rule.number) \($0.path)" } }
+
+/// `plan` is the text of the tracking plan, if the configuration names one.
+func findings(_ text: String, plan: String = "") -> [LintFinding] {
     let reader = RoutesFile(
-        environment: { $0 == "SECRET" ? "0123456789abcdef" : nil }, contents: { _ in .success([]) }, catalog: Modules())
+        environment: { $0 == "SECRET" ? "0123456789abcdef" : nil }, contents: { _ in .success(Array(plan.utf8)) }, catalog: Modules())
     do {
         let document = try reader.document(Array(text.utf8), file: "routes.json")
-        return Linter.findings(document, modules: ["vendor": Modules.vendor]).map { "\($0.rule.number) \($0.path)" }
+        return Linter.findings(document, modules: ["vendor": Modules.vendor])
     } catch {
         Issue.record("\(error.faults.map(\.description))")
         return []
@@ -59,6 +62,9 @@ private func routes(_ routes: String, more: String = "") -> String {
             ),
             (#""match": { "k": "x" }, "where": "k == 'y' && z""#, #""match": { "k": "x" }, "where": "k == 'y' || z""#),
             (#""where": "k == 'y' && k == 'z'""#, #""where": "k == 'y' && l == 'z'""#),
+            (#""where": "x > 1 && y && !(x>1)""#, #""where": "x > 1 && y && !(x>2)""#),
+            (#""where": "!(x > 1 || y) && y""#, #""where": "!(x > 1 && y) && y""#),
+            (#""where": "x > 1", "not": { "where": "y || x > 1" }"#, #""where": "x > 1", "not": { "where": "y && x > 1" }"#),
             (#""events": ["p*"], "match": { "event": "q" }"#, #""events": ["p*"], "match": { "event": "pq" }"#),
         ])
     func neverMatches(wrong: String, right: String) throws {
@@ -76,6 +82,30 @@ private func routes(_ routes: String, more: String = "") -> String {
             (#"{ "events": ["p*"], "where": "x", "to": ["a"] }, { "events": ["pq"], "else": true, "to": ["b"] }"#, false),
             (#"{ "events": ["p*"], "not": { "events": ["pq"] }, "to": ["a"] }, { "events": ["pq"], "else": true, "to": ["b"] }"#, false),
             (#"{ "events": ["p*"], "to": ["a"] }, { "events": ["pq"], "to": ["b"] }"#, false),
+            // Conditions: the same, parts of another, equalities, and what is excluded.
+            (#"{ "where": "x > 1", "to": ["a"] }, { "where": "x  >  1", "else": true, "to": ["b"] }"#, true),
+            (#"{ "where": "x > 1", "to": ["a"] }, { "where": "x > 2", "else": true, "to": ["b"] }"#, false),
+            (#"{ "where": "x > 1", "to": ["a"] }, { "where": "y && x > 1", "else": true, "to": ["b"] }"#, true),
+            (#"{ "where": "x > 1 && y", "to": ["a"] }, { "where": "x > 1", "else": true, "to": ["b"] }"#, false),
+            (#"{ "where": "x > 1", "to": ["a"] }, { "where": "y || x > 1", "else": true, "to": ["b"] }"#, false),
+            (#"{ "where": "x == 'a b'", "to": ["a"] }, { "where": "x == 'ab'", "else": true, "to": ["b"] }"#, false),
+            (#"{ "where": "k == 'y'", "to": ["a"] }, { "match": { "k": "y" }, "where": "x", "else": true, "to": ["b"] }"#, true),
+            (#"{ "where": "k in ['y', 'z']", "to": ["a"] }, { "where": "k == 'y'", "else": true, "to": ["b"] }"#, true),
+            (#"{ "where": "k == 'y'", "to": ["a"] }, { "where": "k in ['y', 'z']", "else": true, "to": ["b"] }"#, false),
+            (#"{ "where": "k != 'y'", "to": ["a"] }, { "match": { "k": "z" }, "else": true, "to": ["b"] }"#, false),
+            (#"{ "not": { "where": "x > 1" }, "to": ["a"] }, { "not": { "where": "y || x > 1" }, "else": true, "to": ["b"] }"#, true),
+            (#"{ "not": { "where": "y || x > 1" }, "to": ["a"] }, { "not": { "where": "x > 1" }, "else": true, "to": ["b"] }"#, false),
+            (#"{ "not": { "where": "x > 1" }, "to": ["a"] }, { "where": "!(x > 1)", "else": true, "to": ["b"] }"#, true),
+            (#"{ "events": ["p*"], "not": { "events": ["pr"] }, "to": ["a"] }, { "events": ["pq"], "else": true, "to": ["b"] }"#, true),
+            (#"{ "not": { "events": ["pr"] }, "to": ["a"] }, { "not": { "events": ["p*"] }, "else": true, "to": ["b"] }"#, true),
+            (#"{ "not": { "events": ["p*"] }, "to": ["a"] }, { "not": { "events": ["pr"] }, "else": true, "to": ["b"] }"#, false),
+            (#"{ "not": { "match": { "k": 1 } }, "to": ["a"] }, { "match": { "k": [2, 3] }, "else": true, "to": ["b"] }"#, true),
+            (#"{ "not": { "match": { "k": 1 } }, "to": ["a"] }, { "match": { "k": [1, 3] }, "else": true, "to": ["b"] }"#, false),
+            (#"{ "not": { "match": { "k": 1 } }, "to": ["a"] }, { "not": { "match": { "k": [1, 3] } }, "else": true, "to": ["b"] }"#, true),
+            (
+                #"{ "not": { "match": { "k": [1, 3] } }, "to": ["a"] }, { "not": { "match": { "k": 1 } }, "else": true, "to": ["b"] }"#,
+                false
+            ),
         ])
     func shadowed(text: String, isFound: Bool) throws {
         #expect(try lint(routes(text)).contains("SY0102 routes[1].else") == isFound)
@@ -95,9 +125,26 @@ private func routes(_ routes: String, more: String = "") -> String {
             ),
             (#"{ "events": ["p"], "match": { "k": 1 }, "to": ["a"] }, { "events": ["p"], "match": { "k": 2 }, "to": ["b", "a"] }"#, false),
             (#"{ "events": ["p*"], "to": ["a"] }, { "events": ["*q"], "where": "x", "to": ["b", "a"] }"#, false),
+            // One takes whatever the other takes, whatever its condition is.
+            (#"{ "events": ["p*"], "to": ["a"] }, { "events": ["pq"], "where": "x", "to": ["b", "a"] }"#, true),
+            (#"{ "events": ["pq"], "where": "x && y", "to": ["a"] }, { "events": ["p*"], "where": "y", "to": ["b", "a"] }"#, true),
+            (#"{ "where": "x && y", "to": ["a"] }, { "where": "y && z", "to": ["b", "a"] }"#, false),
+            (#"{ "where": "x", "to": ["a"] }, { "where": "!x", "to": ["b", "a"] }"#, false),
+            // Equalities say enough of an event.
+            (#"{ "where": "k == 'y'", "to": ["a"] }, { "where": "l == 1", "to": ["b", "a"] }"#, true),
+            (#"{ "where": "k == 'y'", "to": ["a"] }, { "where": "k == 'z'", "to": ["b", "a"] }"#, false),
+            (#"{ "where": "k == 'y'", "to": ["a"] }, { "match": { "k": ["x", "z"] }, "to": ["b", "a"] }"#, false),
+            (#"{ "where": "k == 'y'", "to": ["a"] }, { "where": "k.m == 'z'", "to": ["b", "a"] }"#, false),
         ])
     func overlap(text: String, isFound: Bool) throws {
         #expect(try lint(routes(text)).contains("SY0103 routes[1].to[1]") == isFound)
+    }
+
+    @Test("knows that a route with else does not get what an earlier one took")
+    func overlapOfRest() throws {
+        let rest = #"{ "events": ["p"], "to": ["b"] }, { "else": true, "to": ["a"] }, "#
+        #expect(try !lint(routes(rest + #"{ "events": ["p"], "to": ["a"] }"#)).contains { $0.hasPrefix("SY0103 routes[2]") })
+        #expect(try lint(routes(rest + #"{ "events": ["q"], "to": ["a"] }"#)).contains { $0.hasPrefix("SY0103 routes[2]") })
     }
 
     @Test(

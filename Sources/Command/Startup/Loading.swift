@@ -35,11 +35,13 @@ public enum Loading {
         try document(file, catalog, substitutes).plan
     }
 
-    /// Returns the plan with the tree that it was read from.
+    /// Returns the plan with the tree that it was read from. `reading` is called with each file before it is read.
     public static func document(
-        _ file: String, _ catalog: ModuleFolders, _ substitutes: Substitutes = Substitutes()
+        _ file: String, _ catalog: ModuleFolders, _ substitutes: Substitutes = Substitutes(),
+        reading: @escaping (String) -> Void = { _ in }
     ) throws -> RoutesFile.Document {
         let text: [UInt8]
+        reading(file)
         switch input(file, most: RoutesFile.largest + 1) {
         case .success(let bytes): text = bytes
         case .failure(let fault):
@@ -50,6 +52,7 @@ public enum Loading {
             environment: { name in substitutes.environment[name] ?? getenv(name).map { String(cString: $0) } },
             contents: { path in
                 if let text = substitutes.files[path] { return .success(Array(text.utf8)) }
+                reading(path)
                 return contents(of: path, most: 1 << 20).mapError { PlaceholderFault($0.description) }
             },
             catalog: catalog)

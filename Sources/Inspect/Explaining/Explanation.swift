@@ -4,7 +4,7 @@
 internal import Admission
 internal import ConsentGate
 internal import Events
-internal import Judging
+public import Judging
 public import Ledger
 public import Plans
 internal import Workers
@@ -51,6 +51,8 @@ public struct Explanation: Sendable {
         public var handOvers: [HandOver] = []
         /// What the second check of consent answers now. It is nil if no ledger is kept, or if the event was not admitted.
         var secondAnswer: SecondCheck.Answer?
+        /// The branches that the expressions of the route took. Their texts are those of the configuration.
+        public var branches: [BranchFinding] = []
 
         public struct StepError: Sendable {
             /// The member that was not set.
@@ -133,7 +135,7 @@ public struct Explanation: Sendable {
     ) -> Route {
         let route = plan.routes[index]
         var explained = Route(name: route.name, outcome: .admitted, decisions: explainer.decisions, to: [])
-        (explained.found, explained.errors) = (explainer.found, explainer.errors)
+        (explained.found, explained.errors, explained.branches) = (explainer.found, explainer.errors, explainer.finding.branches)
         switch explainer.finding.verdict {
         case .admitted: break
         case .filtered: explained.outcome = .filtered

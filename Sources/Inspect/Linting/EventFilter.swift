@@ -13,8 +13,10 @@ struct EventFilter {
     private(set) var values: [Path: [Scalar]] = [:]
     let not: ExclusionPlan
     private let excluded: [Pattern]
-    /// True if an expression decides too.
+    /// True if an expression decides too, by more than by equalities.
     let hasCondition: Bool
+    /// The parts of expressions that are true, or false, for each event that passes.
+    private let parts: Set<ConditionPart>
     /// Why no event can pass. It is nil if one may.
     private(set) var contradiction: String?
 
@@ -23,7 +25,8 @@ struct EventFilter {
         self.events = events.map(Pattern.init)
         self.not = not
         excluded = not.events.map(Pattern.init)
-        hasCondition = condition != nil || not.condition != nil
+        parts = Set(((condition?.conjuncts ?? []) + (not.condition?.disjunctsDenied ?? [])).map(EventFilter.bare))
+        hasCondition = not.condition != nil || !(condition?.conjuncts.allSatisfy { EventFilter.equality($0) != nil } ?? true)
         for one in match { values[one.path] = one.anyOf }
         contradiction = nil
         for (path, needed) in condition.map(EventFilter.equalities) ?? [] { demand(path, needed) }
@@ -51,6 +54,9 @@ struct EventFilter {
     private func exclusion(_ condition: Expression?) -> String? {
         if let condition, case .success(.bool(false)) = condition.value(of: [:]) { return "'where' is always false" }
         if let condition = not.condition, case .success(.bool(true)) = condition.value(of: [:]) { return "'not.where' is always true" }
+        if let part = parts.first(where: { !$0.isNegated && parts.contains($0.opposite) }) {
+            return "it demands that \(part.text) is true and that it is false"
+        }
         if !events.isEmpty, events.allSatisfy({ one in excluded.contains { $0.covers(one) } }) {
             return "'not.events' excludes all of 'events'"
         }
@@ -76,7 +82,7 @@ struct EventFilter {
     static let name = Path(keys: ["event"])
 
     /// Returns the equalities that alone make the condition false.
-    private static func equalities(_ condition: Expression) -> [(Path, [Scalar])] {
+    static func equalities(_ condition: Expression) -> [(Path, [Scalar])] {
         let trie = PathTrie(condition.paths)
         return ExpressionSet([condition], paths: trie).guards(of: 0).map { found in
             (
@@ -92,11 +98,30 @@ struct EventFilter {
         }
     }
 
+    /// Returns the part without brackets around it. If the text between them is an expression, they belong to each other.
+    private static func bare(_ part: ConditionPart) -> ConditionPart {
+        guard part.text.hasPrefix("("), part.text.hasSuffix(")"), let inner = try? Expression(String(part.text.dropFirst().dropLast()))
+        else { return part }
+        let parts = inner.conjuncts
+        guard parts.count == 1, var only = parts.first else { return part }
+        only.isNegated = only.isNegated != part.isNegated
+        return bare(only)
+    }
+
+    /// Returns the member and its values if the part says nothing but that the member has one of them.
+    private static func equality(_ part: ConditionPart) -> (path: Path, values: [Scalar])? {
+        guard !part.isNegated, let expression = try? Expression(part.text) else { return nil }
+        let trie = PathTrie(expression.paths)
+        let guards = ExpressionSet([expression], paths: trie).guards(of: 0)
+        guard guards.count == 1, guards[0].isWhole else { return nil }
+        return equalities(expression).first.map { (path: $0.0, values: $0.1) }
+    }
+
     // MARK: - Two filters
 
     /// Returns true if this filter surely takes every event that the other one takes.
     func covers(_ other: EventFilter) -> Bool {
-        guard !hasCondition, not.isEmpty else { return false }
+        guard parts.allSatisfy({ other.guarantees($0) }), lets(other) else { return false }
         if !events.isEmpty {
             guard !other.events.isEmpty, other.events.allSatisfy({ one in events.contains { $0.covers(one) } }) else { return false }
         }
@@ -106,9 +131,32 @@ struct EventFilter {
         }
     }
 
+    /// Returns true if the part surely holds for each event that passes.
+    private func guarantees(_ part: ConditionPart) -> Bool {
+        if parts.contains(part) { return true }
+        guard let demand = EventFilter.equality(part), let own = values[demand.path], !own.isEmpty else { return false }
+        return own.allSatisfy { value in demand.values.contains(value) }
+    }
+
+    /// Returns true if `not` surely excludes no event that passes the other filter. Its expression is one of the parts.
+    private func lets(_ other: EventFilter) -> Bool {
+        let names = excluded.allSatisfy { glob in
+            other.excluded.contains { $0.covers(glob) } || !other.events.isEmpty && !other.events.contains { $0.common(glob) != nil }
+        }
+        guard names else { return false }
+        return not.match.allSatisfy { match in
+            if let demanded = other.values[match.path] { return !demanded.contains { value in match.anyOf.contains { $0.equals(value) } } }
+            let theirs = other.not.match.filter { $0.path == match.path }.flatMap(\.anyOf)
+            return match.anyOf.allSatisfy(theirs.contains)
+        }
+    }
+
     /// Returns an event that both filters surely take, in words. Returns nil if there is none, or if an expression decides.
     func common(_ other: EventFilter) -> String? {
         guard !hasCondition, !other.hasCondition, contradiction == nil, other.contradiction == nil else { return nil }
+        let paths = Set(values.keys).union(other.values.keys)
+        // A member cannot have a value and members of its own.
+        guard !paths.contains(where: { one in paths.contains { $0 != one && $0.holds(one) } }) else { return nil }
         var parts: [String] = []
         var shared = values
         for (path, theirs) in other.values {
@@ -156,6 +204,7 @@ struct EventFilter {
     /// Returns true if surely no event passes both filters.
     func isDisjoint(from other: EventFilter) -> Bool {
         if contradiction != nil || other.contradiction != nil { return true }
+        if parts.contains(where: { other.parts.contains($0.opposite) && !$0.dependsOnWay }) { return true }
         if !events.isEmpty, !other.events.isEmpty, !events.contains(where: { one in other.events.contains { one.common($0) != nil } }) {
             return true
         }

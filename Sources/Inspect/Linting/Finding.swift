@@ -47,6 +47,10 @@ extension LintRule {
         "SY0105", "pattern-without-effect", .warning, "A pattern can match nothing that is not decided already.")
     static let filterTakesNothing = LintRule(
         "SY0106", "provider-takes-nothing", .error, "The filter of a provider takes none of the events that its routes send.")
+    static let expressionErrs = LintRule(
+        "SY0107", "expression-errs", .warning, "An expression has no value for an event that satisfies the tracking plan.")
+    static let falseByPlan = LintRule(
+        "SY0108", "where-false-by-plan", .note, "The condition of a route is false for every event that satisfies the tracking plan.")
     static let unusedProvider = LintRule("SY0201", "provider-unused", .warning, "No route sends to a provider.")
     static let notDurable = LintRule(
         "SY0202", "queue-not-durable", .note, "A source takes responsibility for its events, and the queue of a provider is only in memory."
@@ -75,7 +79,8 @@ extension LintRule {
 
     /// All rules, by number.
     public static let all = [
-        neverMatches, shadowed, overlap, emptySample, deadPattern, filterTakesNothing, unusedProvider, notDurable, removedUnsafely,
+        neverMatches, shadowed, overlap, emptySample, deadPattern, filterTakesNothing, expressionErrs, falseByPlan, unusedProvider,
+        notDurable, removedUnsafely,
         overLimit,
         unaskedPurpose, unusedLevel, unevenDemand, nothingDemanded, hashedAndRaw, hashedDifferently, plainSecret, protectedAndRaw,
         unusedKey,

@@ -1,8 +1,10 @@
 // Looks at a valid configuration for what is most likely not meant so. It reads the plan for what the file means, and the tree for the places.
-// Pure: a plan, its tree and the descriptions of its modules in, findings out. A finding never shows a value from outside the file.
+// A plan, its tree and the descriptions of its modules in, findings out. A finding never shows a value from outside of the file and of its
+// tracking plan.
 
 public import Configuration
 internal import Document
+internal import PlanTools
 public import Plans
 
 public struct Linter {
@@ -10,6 +12,8 @@ public struct Linter {
     let root: Node
     let source: Source
     let modules: [String: ModuleDescription]
+    /// Events that satisfy the tracking plan. It is nil if there is no plan.
+    let examples: PlanExamples?
     /// The filters of the routes, in order.
     let filters: [EventFilter]
     private(set) var findings: [LintFinding] = []
@@ -23,12 +27,15 @@ public struct Linter {
         linter.checkPrivacy()
         linter.checkSecrets()
         linter.checkSettings()
+        linter.checkExpressions()
         return linter.allowed()
     }
 
     private init(_ document: RoutesFile.Document, _ modules: [String: ModuleDescription]) {
         (plan, root, source) = (document.plan, document.root, document.source)
         self.modules = modules
+        let hasPlan = document.plan.trackingPlan != nil
+        examples = hasPlan ? document.trackingPlanText().flatMap { try? PlanExamples($0) } : nil
         filters = document.plan.routes.map(EventFilter.init)
     }
 

@@ -2,7 +2,10 @@
 
 public enum JUnit {
     /// Returns the document. Each suite is one file of tests.
-    public static func text(_ suites: [(name: String, results: [TestResult])]) -> String {
+    /// `coverage` has for each configuration what the tests take, and what they do not try. It is written as properties of an empty suite.
+    public static func text(
+        _ suites: [(name: String, results: [TestResult])], coverage: [(name: String, coverage: Coverage)] = []
+    ) -> String {
         let all = suites.flatMap(\.results)
         var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
         text += "<testsuites name=\"switchyard\" \(counts(all))>\n"
@@ -19,7 +22,18 @@ public enum JUnit {
             }
             text += "  </testsuite>\n"
         }
+        for (name, coverage) in coverage {
+            text += "  <testsuite name=\"\(escaped(name))\" \(counts([]))>\n    <properties>\n"
+            text += property("routes", "\(coverage.taken) of \(coverage.all)")
+            text += property("branches", "\(coverage.sidesTaken) of \(coverage.sides)")
+            for gap in coverage.gaps { text += property("gap", gap) }
+            text += "    </properties>\n  </testsuite>\n"
+        }
         return text + "</testsuites>\n"
+    }
+
+    private static func property(_ name: String, _ value: String) -> String {
+        "      <property name=\"coverage.\(name)\" value=\"\(escaped(value))\"/>\n"
     }
 
     private static func counts(_ results: [TestResult]) -> String {

@@ -36,6 +36,8 @@ public struct RoutesFile {
         public var plan: Plan
         public var root: Node
         public var source: Source
+        /// Reads the text of the tracking plan again. Returns nil if there is none, or if it cannot be read any more.
+        public var trackingPlanText: () -> [UInt8]?
     }
 
     /// Reads the text of a file. `file` is the name of the file in the faults.
@@ -58,7 +60,8 @@ public struct RoutesFile {
         }
         let faults = reading.faults
         guard let plan, faults.isEmpty else { throw ConfigurationFaults(faults: faults.map { fault($0, source: source, file: file) }) }
-        return Document(plan: plan, root: tree, source: source)
+        let (name, contents) = (tree["plan"]?.text?.value, contents)
+        return Document(plan: plan, root: tree, source: source) { name.flatMap { try? contents($0).get() } }
     }
 
     private func fault(_ fault: LocatedFault, source: Source, file: String) -> ConfigurationFault {

@@ -62,4 +62,9 @@ final class ComputeStage: Stage {
         guard hasExpression, !isSpared(event.slot(path), event) else { return nil }
         return evaluator.fault(0, event: event, around: around).map { .erred(wanted, $0) }
     }
+
+    override func branches(on event: ScannedEvent, _ around: EvaluationContext) -> (path: Path, taken: [TakenBranch])? {
+        guard hasExpression, !isSpared(event.slot(path), event) else { return nil }
+        return (wanted, evaluator.takenBranches(0, isCondition: false, event: event, around: around))
+    }
 }

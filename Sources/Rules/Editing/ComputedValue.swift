@@ -19,6 +19,8 @@ public enum ComputedValue: Sendable {
     /// The JSON text of a constant.
     var constant: String? { if case .json(let text) = self { text } else { nil } }
 
+    var expression: Expression? { if case .expression(let expression) = self { expression } else { nil } }
+
     var readPaths: [Path] { if case .expression(let expression) = self { expression.paths } else { [] } }
 
     /// Returns the value as `check` shows it. `shown` masks each string that came from outside the file.

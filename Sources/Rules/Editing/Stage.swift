@@ -50,6 +50,9 @@ class Stage {
     /// Returns a report on the event before the stage changes it. Returns nil if the changed event shows everything.
     func finding(on event: ScannedEvent, _ around: EvaluationContext) -> StepFinding.Report? { nil }
 
+    /// Returns the branches that the expression of the stage takes. It has none by default.
+    func branches(on event: ScannedEvent, _ around: EvaluationContext) -> (path: Path, taken: [TakenBranch])? { nil }
+
     /// The reason why the last scanned bytes are not a valid event.
     final var fault: Fault { scanner.fault }
 }

@@ -2,12 +2,15 @@
 // stage that carries it out. `StepDeclaration.all` lists the operations; nothing else names them all.
 
 public import Events
+public import Expressions
 public import FormReading
 
 /// A valid operation, as a plan has it.
 public protocol Step: Sendable {
     /// The members that the operation names.
     var paths: [Path] { get }
+    /// The expressions that compute values, each with the member that it sets.
+    var expressions: [(path: Path, expression: Expression)] { get }
     /// The members that the expressions of the operation read.
     var readPaths: [Path] { get }
     /// The members that the operation hashes, and how. It is nil if it hashes none.
@@ -26,7 +29,8 @@ public protocol Step: Sendable {
 }
 
 extension Step {
-    public var readPaths: [Path] { [] }
+    public var expressions: [(path: Path, expression: Expression)] { [] }
+    public var readPaths: [Path] { expressions.flatMap(\.expression.paths) }
     public var hashing: StepHashing? { nil }
     public var moves: [(from: Path, to: Path)] { [] }
 

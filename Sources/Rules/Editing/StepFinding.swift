@@ -27,3 +27,12 @@ public struct StepFinding: Sendable {
         case broken(Fault)
     }
 }
+
+/// The branches that the expression of one step took for one event.
+public struct StepBranches: Sendable {
+    /// The index in the route's transforms.
+    public var step: Int?
+    /// The member that the expression sets.
+    public var path: Path
+    public var taken: [TakenBranch]
+}

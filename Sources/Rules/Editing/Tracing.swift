@@ -9,6 +9,7 @@ extension Transformer {
     public mutating func trace(_ program: Int, event: ScannedEvent, around: EvaluationContext, turn: UInt64) -> [StepFinding] {
         var context = StageContext(around: around, turn: turn)
         var findings: [StepFinding] = []
+        branches = []
         var line = Line(event)
         var step: Int?
         for number in programs[program].stages {
@@ -25,6 +26,9 @@ extension Transformer {
             let stepsLeft = around.steps?.left
             _ = around.steps?.take(needed)
             let report = stage.finding(on: given, around)
+            if let found = stage.branches(on: given, around), !found.taken.isEmpty {
+                branches.append(StepBranches(step: step, path: found.path, taken: found.taken))
+            }
             if let stepsLeft { around.steps?.left = stepsLeft }
             if let report { findings.append(StepFinding(step: step, report: report)) }
             guard let next = self.step(stage, line, context: &context) else { return findings }

@@ -22,6 +22,8 @@ public struct Transformer: ~Copyable {
     private var after = ByteBuffer()
     /// The number of times that an expression had no value in the last run.
     public private(set) var errors = 0
+    /// The branches that the last trace found.
+    public internal(set) var branches: [StepBranches] = []
 
     public init(_ stages: [StageRule], _ programs: [Program]) {
         rules = stages

@@ -15,13 +15,18 @@ struct CopyTransform: ~Copyable {
     private var stepsBefore: EventSteps.Left?
     /// The findings of the steps of the present route. They are collected only in a trial.
     var findings: [StepFinding] = []
+    /// The branches that the expressions of the present route took. They are collected only in a trial.
+    var branches: [StepBranches] = []
 
     init(_ ruleset: Ruleset) { transformer = Transformer(ruleset.stages, ruleset.programs) }
 
     /// Runs a program. Returns false if it withholds the event.
     mutating func run(_ program: Int, _ event: ScannedEvent, context: borrowing EventContext) -> Bool {
         stepsBefore = context.steps.left
-        if context.isTrial { findings = trace(program, event, context: context) }
+        if context.isTrial {
+            findings = trace(program, event, context: context)
+            branches = transformer.branches
+        }
         made = transformer.run(program, event: event, around: context.around, turn: context.turn)
         errors = transformer.errors
         return made != nil

@@ -29,6 +29,20 @@ public struct Finding: Sendable {
     public var plan: PlanFinding?
     /// The findings of the steps of the transform. If the route withholds the event, the last one says why.
     public var steps: [StepFinding] = []
+    /// The branches that the expressions of the route took.
+    public var branches: [BranchFinding] = []
+}
+
+/// The branches that one expression of a route took for an event.
+public struct BranchFinding: Sendable {
+    public enum Place: Sendable, Hashable {
+        /// `where`, `not.where` and `sample.keep.where`.
+        case condition, exclusion, keep
+        /// The value of a member that a step of the transform sets.
+        case step(Int, Path)
+    }
+    public var place: Place
+    public var taken: [TakenBranch]
 }
 
 /// A rule of `emit` that emits nothing for the event, because one of its expressions has no value.
@@ -48,9 +62,34 @@ extension Judge {
             context.steps.beginRule()
             var finding = finding(index, verdict: tried[index].verdict, event: event)
             finding.steps = tried[index].steps
+            finding.branches = branches(index, tried[index], event)
             if finding.verdict == .filtered(.else) { finding.takenBy = tried.firstIndex { $0.verdict.isTaking } }
             return finding
         }
+    }
+
+    /// Returns the branches of the expressions that the route evaluated.
+    private mutating func branches(_ index: Int, _ tried: Tried, _ event: ScannedEvent) -> [BranchFinding] {
+        let route = rules.routes[index]
+        var found: [BranchFinding] = []
+        var around = context.around
+        around.steps = nil
+        func take(_ place: BranchFinding.Place, _ condition: Int, _ context: inout EventContext) -> Truth {
+            let taken = context.evaluator.takenBranches(condition, isCondition: true, event: event, around: around)
+            found.append(BranchFinding(place: place, taken: taken))
+            return taken.first?.truth ?? .error
+        }
+        switch tried.verdict {
+        case .filtered(.key), .filtered(.else), .filtered(.events), .filtered(.match): return []
+        case .filtered(.not) where context.isNamed(route.not.events, event) || route.not.matching(event, &context.decoder) != nil: return []
+        default: break
+        }
+        if route.exclusion >= 0, take(.exclusion, route.exclusion, &context) != .no { return found }
+        if route.condition >= 0 { _ = take(.condition, route.condition, &context) }
+        if tried.verdict.isTaking, !tried.verdict.isOfGate, let sample = route.sample, sample.pointee.keepCondition >= 0 {
+            _ = take(.keep, sample.pointee.keepCondition, &context)
+        }
+        return found + tried.branches.compactMap { step in step.step.map { BranchFinding(place: .step($0, step.path), taken: step.taken) } }
     }
 
     /// Returns the faults of the rules that fail on the event, in the order of the rules.

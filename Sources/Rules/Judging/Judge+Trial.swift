@@ -15,6 +15,7 @@ extension Judge {
     struct Tried {
         var verdict: Verdict
         var steps: [StepFinding]
+        var branches: [StepBranches]
         /// The steps that were left for the event before the route.
         var left: EventSteps.Left
     }
@@ -29,7 +30,7 @@ extension Judge {
         filter.removeLimit()
         begin(arrival, source, isForLedger: isForLedger(event))
         return (0..<rules.routes.count).map { route in
-            copies.transform.findings = []
+            (copies.transform.findings, copies.transform.branches) = ([], [])
             let left = context.steps.left
             let verdict: Verdict =
                 switch decide(event, route) {
@@ -37,7 +38,7 @@ extension Judge {
                 case .rejected: .violating
                 case .refused(let verdict): verdict
                 }
-            return Tried(verdict: verdict, steps: copies.transform.findings, left: left)
+            return Tried(verdict: verdict, steps: copies.transform.findings, branches: copies.transform.branches, left: left)
         }
     }
 

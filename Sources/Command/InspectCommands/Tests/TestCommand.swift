@@ -18,7 +18,8 @@ public let testCommand = Command(
         result never depends on the machine. The form of the file: switchyard schema --tests, and docs/tests.md.
 
         A test that fails is shown with what differs. The last lines say which routes no test takes, and what else no test
-        tries. Values that routes hash, and values from ${env:} or ${file:}, are masked, in the file too.
+        tries, such as a part of an expression that is never false. With --watch, the tests run again whenever a file changes
+        that they were read from, and Ctrl-C ends with the code of the last run. Values that routes hash, and values from ${env:} or ${file:}, are masked, in the file too.
 
         The exit code is 0 if every test passes, 1 if one fails, or if --coverage is given and no test takes some route, and 78
         if a file or its configuration is wrong.
@@ -29,16 +30,34 @@ public let testCommand = Command(
         Option(name: "--update", about: "write what was seen as what is expected; all else of the file stays as it is"),
         Option(name: "--junit", value: "XML", about: "also write the results into this file, as JUnit XML"),
         Option(name: "--coverage", about: "fail also if no test takes some route"),
+        Option(name: "--watch", about: "run again when a test, its configuration or a file of it changes"),
     ],
-    run: runTests)
+    run: { arguments in
+        let files = arguments.all.isEmpty ? ["routes.test.json"] : arguments.all
+        guard arguments.has("--watch") else { return try runTests(files, arguments) { _ in } }
+        // What it writes would be a change.
+        if arguments.has("--update") { throw UsageFault("--watch and --update cannot be given together") }
+        if files.contains("-") { throw UsageFault("--watch needs files, and '-' is standard input") }
+        let stop = try WakeUp()
+        Signals.endInput(by: stop)
+        let changes = try FileChanges(stop: stop)
+        return try Watching.run(changes, say: Console.say, round: { try runTests(files, arguments) { changes.note($0) } })
+    })
 
-private func runTests(_ arguments: Arguments) throws -> Int32 {
-    let files = arguments.all.isEmpty ? ["routes.test.json"] : arguments.all
+/// `reading` is called with each file before it is read.
+private func runTests(_ files: [String], _ arguments: Arguments, _ reading: @escaping (String) -> Void) throws -> Int32 {
     let folders = ModuleFolders.standard()
     for warning in folders.warnings { Console.say(warning.description) }
-    let runs = try files.map { try TestRun($0, folders) }
+    let runs = try files.map { try TestRun($0, folders, reading) }
+    // Several files may test one configuration, so its coverage is theirs together.
+    let covered = Set(runs.map(\.routes)).sorted().map { routes in
+        let own = runs.filter { $0.routes == routes }
+        var coverage = Coverage(own[0].plan)
+        for run in own { for explanation in run.explanations { coverage.note(explanation) } }
+        return (name: routes, coverage: coverage)
+    }
     if let junit = arguments["--junit"] {
-        try save(Array(JUnit.text(runs.map { ($0.name, $0.results) }).utf8), to: junit)
+        try save(Array(JUnit.text(runs.map { ($0.name, $0.results) }, coverage: covered).utf8), to: junit)
     }
     var failed = 0
     var text = ""
@@ -57,18 +76,13 @@ private func runTests(_ arguments: Arguments) throws -> Int32 {
         let passed = run.results.count { $0.failures.isEmpty }
         text += "\(printable(run.name)): \(passed) of \(run.results.count) tests passed\n"
     }
-    // Several files may test one configuration, so its coverage is theirs together.
-    var isCovered = true
-    for routes in Set(runs.map(\.routes)).sorted() {
-        let own = runs.filter { $0.routes == routes }
-        var coverage = Coverage(own[0].plan)
-        for run in own { for explanation in run.explanations { coverage.note(explanation) } }
-        isCovered = isCovered && coverage.isComplete
-        text += "\(printable(routes)): the tests take \(coverage.taken) of \(coverage.all) routes\n"
+    for (routes, coverage) in covered {
+        text += "\(printable(routes)): the tests take \(coverage.taken) of \(coverage.all) routes"
+        text += coverage.sides == 0 ? "\n" : ", and \(coverage.sidesTaken) of \(coverage.sides) branches of expressions\n"
         for gap in coverage.gaps { text += "    \(printable(gap))\n" }
     }
     try Console.show(text)
-    return failed > 0 || (arguments.has("--coverage") && !isCovered) ? ExitCode.noValue : ExitCode.delivered
+    return failed > 0 || (arguments.has("--coverage") && !covered.allSatisfy(\.coverage.isComplete)) ? ExitCode.noValue : ExitCode.delivered
 }
 
 /// Writes a file as a whole. It is replaced only when the new text is complete.

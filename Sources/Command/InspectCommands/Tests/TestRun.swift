@@ -1,6 +1,7 @@
 // Runs the tests of one file: reads the file and its configuration, explains each event as `explain` does, compares, and can write what it
 // saw into the file. It delivers nothing.
 
+internal import Configuration
 internal import Document
 internal import Explaining
 internal import Glibc
@@ -24,9 +25,11 @@ struct TestRun {
     let updated: [UInt8]
     let isChanged: Bool
 
-    init(_ path: String, _ folders: ModuleFolders) throws {
+    /// `reading` is called with each file before it is read.
+    init(_ path: String, _ folders: ModuleFolders, _ reading: @escaping (String) -> Void = { _ in }) throws {
+        reading(path)
         let file = try TestRun.read(path)
-        let plan = try Loading.plan(file.routes, folders, file.substitutes)
+        let plan = try Loading.document(file.routes, folders, file.substitutes, reading: reading).plan
         try TestRun.checkNames(file, plan, path)
         let ledger: TestLedger?
         do {

@@ -36,7 +36,7 @@ extension Linter {
             if plan.routes[later].takesRest { continue }
             for provider in plan.routes[later].providers {
                 for earlier in plan.routes.indices.prefix(later) where plan.routes[earlier].providers.contains(provider) {
-                    guard let event = filters[earlier].common(filters[later]) else { continue }
+                    guard let event = doubled(earlier, later) else { continue }
                     let name = plan.providers[provider].name
                     let to = route(later)["to"]
                     let place = to?.items?.first { $0.text?.value == name } ?? to ?? route(later)
@@ -48,6 +48,17 @@ extension Linter {
                 }
             }
         }
+    }
+
+    /// Returns the events that both routes surely take, in words. Returns nil if there may be none.
+    private func doubled(_ earlier: Int, _ later: Int) -> String? {
+        let (first, second) = (filters[earlier], filters[later])
+        // What an even earlier route takes is nothing for a route with "else".
+        if plan.routes[earlier].takesRest, filters[..<earlier].contains(where: { !$0.isDisjoint(from: second) }) { return nil }
+        if let event = first.common(second) { return event }
+        guard first.contradiction == nil, second.contradiction == nil else { return nil }
+        if first.covers(second) { return "each event that route \(plan.routes[later].name) takes" }
+        return second.covers(first) ? "each event that route \(plan.routes[earlier].name) takes" : nil
     }
 
     private mutating func checkSample(_ index: Int) {

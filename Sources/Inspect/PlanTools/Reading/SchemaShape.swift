@@ -230,7 +230,7 @@ struct ShapeReader {
         return own.filter { others.contains($0) || $0 == "integer" && others.contains("number") }
     }
 
-    private static func type(of json: String) -> String {
+    static func type(of json: String) -> String {
         switch json.utf8.first {
         case UInt8(ascii: "\""): "string"
         case UInt8(ascii: "{"): "object"

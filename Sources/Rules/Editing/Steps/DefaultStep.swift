@@ -1,6 +1,7 @@
 // `default`: gives members a value if they are missing or null.
 
 public import Events
+public import Expressions
 internal import FormReading
 
 public struct DefaultStep: Step {
@@ -19,7 +20,9 @@ public struct DefaultStep: Step {
         })
 
     public var paths: [Path] { members.map(\.path) }
-    public var readPaths: [Path] { members.flatMap(\.value.readPaths) }
+    public var expressions: [(path: Path, expression: Expression)] {
+        members.compactMap { member in member.value.expression.map { (member.path, $0) } }
+    }
 
     public func summary(_ shown: (String) -> String) -> String {
         "default " + members.map { "\(shown($0.path.description)) to \($0.value.described(shown))" }.joined(separator: ", ")

@@ -1,6 +1,7 @@
 // `set`: gives members a value. If all values are constants, the operation is folded with its neighbours.
 
 public import Events
+public import Expressions
 internal import FormReading
 
 public struct SetStep: Step {
@@ -28,7 +29,9 @@ public struct SetStep: Step {
         })
 
     public var paths: [Path] { members.map(\.path) }
-    public var readPaths: [Path] { members.flatMap(\.value.readPaths) }
+    public var expressions: [(path: Path, expression: Expression)] {
+        members.compactMap { member in member.value.expression.map { (member.path, $0) } }
+    }
 
     /// The constants. It is nil if a value is an expression.
     private var constants: [(path: Path, json: String)]? {

@@ -73,7 +73,7 @@ public struct EvaluationContext: Sendable {
 }
 
 public struct Evaluator: ~Copyable {
-    private let set: ExpressionSet
+    let set: ExpressionSet
     private let sources: [TextValue]
     private var machine: Machine
 
@@ -151,7 +151,7 @@ public struct Evaluator: ~Copyable {
         }
     }
 
-    private mutating func prepare(_ index: Int, event: ScannedEvent, around: EvaluationContext) {
+    mutating func prepare(_ index: Int, event: ScannedEvent, around: EvaluationContext) {
         machine.event = event
         machine.slots = UnsafePointer(set.linked[index].slots)
         machine.parents = UnsafePointer(set.linked[index].parents)
@@ -229,7 +229,7 @@ public struct Evaluator: ~Copyable {
         }
     }
 
-    private mutating func truth(_ code: Code) -> (Truth, Failure?) {
+    mutating func truth(_ code: Code) -> (Truth, Failure?) {
         do throws(Failure) {
             guard case .bool(let holds) = try machine.run(code) else { return (.error, code.failure(.notBoolean)) }
             return (holds ? .yes : .no, nil)

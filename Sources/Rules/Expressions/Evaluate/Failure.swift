@@ -65,6 +65,9 @@ public struct EvaluationFault: Error, Hashable, Sendable, CustomStringConvertibl
         message = failure.problem.words
     }
 
+    /// True if the event lacks a member that the expression reads.
+    public var isMissingMember: Bool { message == Problem.missingMember.words }
+
     /// Makes the fault of a condition that gave neither true nor false.
     public init(notBooleanIn expression: Expression) {
         self.init(expression.code.failure(.notBoolean), in: expression.text)
