@@ -94,7 +94,8 @@ struct OperationTests {
                 "unknown", "undelivered", "damaged", "withdrawn", "aged", "retries", "age_bounds_s", "age_counts",
             ])
         #expect((lane["age_counts"] as? [Int])?.reduce(0, +) == 1)
-        #expect(status["inputs"] as? [NSDictionary] == [["name": "stdin", "events": 1, "rejected": 0]])
+        let consent = ["taken": 0, "forbidden": 0, "broken": 0, "unwritten": 0]
+        #expect(status["inputs"] as? [NSDictionary] == [["name": "stdin", "events": 1, "rejected": 0, "consent": consent]])
         let route = (status["routes"] as! [[String: Any]])[0]
         #expect(
             Set(route.keys) == [

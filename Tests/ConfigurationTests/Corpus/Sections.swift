@@ -264,7 +264,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:54: admin.page needs an address of this machine, since admin has no TLS; a proxy with TLS can show it, see 'origins'"
+                "1:54: admin.page: needs an address of this machine, since admin has no TLS; a proxy with TLS can show it, see 'origins'"
             ]),
         Broken(
             "an origin of the page that is not encrypted",

@@ -154,7 +154,7 @@ enum RootForm {
         }
         if plan.hasPage, !plan.listen.isLocal, let page = node["page"] {
             reading.fault(
-                page, "admin.page needs an address of this machine, since admin has no TLS; a proxy with TLS can show it, see 'origins'")
+                page, "needs an address of this machine, since admin has no TLS; a proxy with TLS can show it, see 'origins'")
         }
         return plan
     }
