@@ -30,6 +30,7 @@ struct ExampleTests {
     func check(team: String) throws {
         let text = try read(team, "routes.json")
         let router = try TestRouter(routes: text)
+        try router.write(try read(team, "plan.json"), to: "plan.json")
         let result = try router.run(["check"], environment: Self.environment(of: text))
         #expect(result.code == 0, "\(result.errors)")
         #expect(!result.text.contains("0123456789abcdef"))
@@ -38,7 +39,7 @@ struct ExampleTests {
     @Test("pass the tests in their folder, which take every route", arguments: teams)
     func tests(team: String) throws {
         let router = try TestRouter()
-        for file in ["routes.json", "routes.test.json"] { try router.write(try read(team, file), to: file) }
+        for file in ["routes.json", "plan.json", "routes.test.json"] { try router.write(try read(team, file), to: file) }
         let result = try router.run(["test", "--coverage"])
         #expect(result.code == 0 && !result.text.contains("refuses without consent"), "\(result.text)\(result.errors)")
     }
@@ -49,6 +50,7 @@ struct ExampleTests {
         let root = try Outline.read(Source(Array(text.utf8)), resolving: nil).root
         let providers = try #require(root["providers"]?.entries)
         let router = try TestRouter(routes: withFiles(text, root, providers))
+        try router.write(try read(team, "plan.json"), to: "plan.json")
         let result = try router.run(environment: Self.environment(of: text), input: try read(team, "events.ndjson"))
         // An event that is held for consent is not delivered yet.
         #expect(result.code == 0 || result.errors.contains("held for consent"), "\(result.errors)")
@@ -56,6 +58,19 @@ struct ExampleTests {
             let expected = try read(team, "expected/\(name).ndjson")
             #expect(Self.withoutSessions(router.read("\(name).ndjson")) == expected, "\(team): \(name)\n\(result.errors)")
         }
+    }
+
+    @Test("have a tracking plan that a test of each folder sees broken", arguments: teams)
+    func plan(team: String) throws {
+        #expect(try read(team, "routes.json").contains("\n  \"plan\": \"plan.json\",\n"))
+        let router = try TestRouter()
+        try router.write(try read(team, "routes.test.json"), to: "routes.test.json")
+        // Without what a violation does, at least one test fails.
+        let routes = try read(team, "routes.json")
+        try router.write(routes.replacingOccurrences(of: "  \"plan\": \"plan.json\",\n", with: ""), to: "routes.json")
+        let result = try router.run(["test"])
+        // One plan only counts, and the mark of another is in no copy that a route keeps.
+        #expect(result.code == (["inference", "ops-logs"].contains(team) ? 0 : 1), "\(result.text)\(result.errors)")
     }
 
     /// Returns the configuration with a file in place of each module, and standard input in place of the sources.

@@ -80,7 +80,10 @@ import Testing
     @Test("finds nothing in the examples that is not a note", arguments: ExampleTests.teams)
     func examples(team: String) throws {
         let text = try String(contentsOfFile: "\(Project.root)/Examples/teams/\(team)/routes.json", encoding: .utf8)
-        let result = try TestRouter(routes: text).run(["lint"], environment: ExampleTests.environment(of: text))
+        let router = try TestRouter(routes: text)
+        let plan = try String(contentsOfFile: "\(Project.root)/Examples/teams/\(team)/plan.json", encoding: .utf8)
+        try router.write(plan, to: "plan.json")
+        let result = try router.run(["lint"], environment: ExampleTests.environment(of: text))
         #expect(result.code == 0, "\(result.text)\(result.errors)")
     }
 

@@ -41,7 +41,8 @@ import Testing
     func passes() throws {
         let (router, result) = try run(file(Self.buy, Self.bought))
         #expect(result.code == 0 && result.errors.isEmpty, "\(result)")
-        #expect(result.lines.prefix(2) == ["routes.test.json: 1 of 1 tests passed", "routes.json: the tests take 1 of 2 routes"])
+        #expect(result.lines.first == "routes.test.json: 1 of 1 tests passed")
+        #expect(result.lines.dropFirst().first == "routes.json: the tests take 1 of 2 routes, and 1 of 2 branches of expressions")
         #expect(result.lines.contains("    no test takes route web"))
         #expect(result.lines.contains("    no test shows that route buys refuses without consent"))
         #expect(result.lines.contains("    no test stops at the filter of provider crm, behind route buys"))
