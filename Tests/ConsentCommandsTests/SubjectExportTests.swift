@@ -117,7 +117,8 @@ struct SubjectIndexTests {
         for words in [
             #"id    u1\u001b[2J\nfiles"#, "1970-01-01T00:00:00.000Z by switchyard", "  far\n", "module          http",
             #"routes: a, \"b\", ],c"#,
-            "waiting for it  1 event,", "given up        1 event;", "3 events when consent was withdrawn", "erasure 1 at far: confirmed",
+            "waiting for it  1 event,", "given up        1 event;", "waiting for it  no event\n", "given up        no event\n",
+            "3 events when consent was withdrawn", "erasure 1 at far: confirmed",
             "not in the configuration any more", "no route leads to it now", "2 batches in the queue of far cannot be read",
             "held.sqlite.damaged-1 was set aside as damaged", "is in consent.ndjson, if it was kept", "waiting-events.ndjson  2 lines:",
         ] {

@@ -45,8 +45,8 @@ struct ErasureTests {
         #expect(result.code == 0)
         #expect(
             result.text == """
-                1 of 1 ids are withdrawn
-                asked to erase: vendor
+                the id is withdrawn
+                will be asked to erase: vendor
                 erasure 1; switchyard consent erasures shows what becomes of them
 
                 """)

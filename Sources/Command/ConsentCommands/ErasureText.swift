@@ -36,7 +36,12 @@ extension ErasureJob {
 
     /// The job in one line.
     var line: String {
-        let reach = outOfReach.isEmpty ? "" : "; \(grouped(outOfReach.count)) tied ids are known only as hashes and are out of reach"
+        let reach =
+            switch outOfReach.count {
+            case 0: ""
+            case 1: "; 1 tied id is known only as a hash and is out of reach"
+            case let count: "; \(grouped(count)) tied ids are known only as hashes and are out of reach"
+            }
         let help = phase.needsPerson ? "; consent erasures --ids \(number) shows the ids" : ""
         return "erasure \(number) at \(printable(provider)): \(state)\(reach)\(help)"
     }

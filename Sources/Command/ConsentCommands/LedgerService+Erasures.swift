@@ -73,15 +73,16 @@ extension LedgerService {
             "\"erasures\":[\(jobs.map(\.json).joined(separator: ","))]",
         ]
         return shown(request, json: "{\(parts.joined(separator: ","))}") {
-            var lines = ["\(grouped(withdrawn)) of \(grouped(request.ids.count)) ids are withdrawn"]
+            var lines = [LedgerService.withdrawn(withdrawn, of: request.ids.count)]
             if late > 0 {
                 lines[0] += "; \(grouped(late)) are only in the history, since later decisions are on record, and are not erased"
             }
             if jobs.isEmpty { lines.append("no route leads to a provider, so nobody is asked to erase") }
             if !asked.isEmpty {
                 let names = Set(asked.map(\.provider)).sorted().map(printable).joined(separator: ", ")
-                lines.append("asked to erase: \(names)")
+                lines.append("\(ledger.isRunning ? "will be asked to erase" : "the next router that starts will ask to erase"): \(names)")
             }
+            if !ledger.isRunning { lines.append("the next router that starts destroys the events that wait in its state folder") }
             for job in byHand { lines.append(job.line) }
             if let first = jobs.first, let last = jobs.last {
                 let numbers = first.number == last.number ? "erasure \(first.number)" : "erasures \(first.number) to \(last.number)"

@@ -32,6 +32,8 @@ public enum ConsentLedger: Sendable {
         }
     }
 
+    var isRunning: Bool { if case .running = self { true } else { false } }
+
     /// The origin of decisions that are recorded through this service.
     var origin: String { if case .running = self { "socket" } else { "command" } }
 }
@@ -245,8 +247,13 @@ public struct LedgerService: Sendable {
             let more = late > 0 ? "; \(grouped(late)) are only in the history, since later decisions are on record" : ""
             let numbers =
                 receipts.first.map { "; receipts \($0) to \(receipts.last ?? $0) show how many waiting events are destroyed" } ?? ""
-            return "\(grouped(receipts.count)) of \(grouped(ids)) ids are withdrawn\(numbers)\(more)\n"
+            return "\(LedgerService.withdrawn(receipts.count, of: ids))\(numbers)\(more)\n"
         }
+    }
+
+    /// Says how many of some ids are withdrawn.
+    static func withdrawn(_ count: Int, of ids: Int) -> String {
+        ids == 1 && count == 1 ? "the id is withdrawn" : "\(grouped(count)) of \(grouped(ids)) ids are withdrawn"
     }
 
     private func decision(

@@ -105,8 +105,9 @@ struct SubjectIndex {
         let provider = providers[name] ?? Provider()
         let gets = provider.routes.isEmpty ? "no route leads to it now" : "routes: \(provider.routes.joined(separator: ", "))"
         var rows = [("module", provider.plugin ?? "not in the configuration any more"), ("gets", gets)]
-        rows.append(("waiting for it", "\(SubjectIndex.counted(provider.waiting, "event")), which it may have taken if one is in flight"))
-        rows.append(("given up", "\(SubjectIndex.counted(provider.letters, "event")); reason and attempts say if it was sent"))
+        let (waiting, letters) = (SubjectIndex.counted(provider.waiting, "event"), SubjectIndex.counted(provider.letters, "event"))
+        rows.append(("waiting for it", provider.waiting == 0 ? "no event" : "\(waiting), which it may have taken if one is in flight"))
+        rows.append(("given up", provider.letters == 0 ? "no event" : "\(letters); reason and attempts say if it was sent"))
         if provider.inFlight > 0 {
             rows.append(
                 ("in flight", "\(SubjectIndex.counted(provider.inFlight, "event")) when consent was withdrawn, so it has probably got them")
