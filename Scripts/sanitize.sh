@@ -35,7 +35,8 @@ case $sanitizer in
         planted=("race:ThreadSanitizer: (data|Swift access) race")
         SWITCHYARD_TESTS=$(threaded)
         export SWITCHYARD_TESTS
-        export TSAN_OPTIONS="halt_on_error=0 second_deadlock_stack=1 ${TSAN_OPTIONS-}"
+        # Each program would sleep for a second before it exits, and the tests start hundreds of them.
+        export TSAN_OPTIONS="halt_on_error=0 second_deadlock_stack=1 atexit_sleep_ms=10 ${TSAN_OPTIONS-}"
         ;;
     address)
         # Optimised code takes half the time, and the sanitizer finds its planted bugs in it.
