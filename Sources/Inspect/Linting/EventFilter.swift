@@ -17,6 +17,8 @@ struct EventFilter {
     let hasCondition: Bool
     /// The parts of expressions that are true, or false, for each event that passes.
     private let parts: Set<ConditionPart>
+    /// Those that say nothing but that a member has one of these values. They are found once, since each filter is compared with all others.
+    private let equalParts: [ConditionPart: Equality]
     /// Why no event can pass. It is nil if one may.
     private(set) var contradiction: String?
 
@@ -25,8 +27,11 @@ struct EventFilter {
         self.events = events.map(Pattern.init)
         self.not = not
         excluded = not.events.map(Pattern.init)
-        parts = Set(((condition?.conjuncts ?? []) + (not.condition?.disjunctsDenied ?? [])).map(EventFilter.bare))
-        hasCondition = not.condition != nil || !(condition?.conjuncts.allSatisfy { EventFilter.equality($0) != nil } ?? true)
+        let demanded = (condition?.conjuncts ?? []).map(EventFilter.bare)
+        let parts = Set(demanded + (not.condition?.disjunctsDenied ?? []).map(EventFilter.bare))
+        let equalParts = Dictionary(uniqueKeysWithValues: parts.compactMap { part in EventFilter.equality(part).map { (part, $0) } })
+        (self.parts, self.equalParts) = (parts, equalParts)
+        hasCondition = not.condition != nil || !demanded.allSatisfy { equalParts[$0] != nil }
         for one in match { values[one.path] = one.anyOf }
         contradiction = nil
         for (path, needed) in condition.map(EventFilter.equalities) ?? [] { demand(path, needed) }
@@ -109,32 +114,37 @@ struct EventFilter {
     }
 
     /// Returns the member and its values if the part says nothing but that the member has one of them.
-    private static func equality(_ part: ConditionPart) -> (path: Path, values: [Scalar])? {
+    private static func equality(_ part: ConditionPart) -> Equality? {
         guard !part.isNegated, let expression = try? Expression(part.text) else { return nil }
         let trie = PathTrie(expression.paths)
         let guards = ExpressionSet([expression], paths: trie).guards(of: 0)
         guard guards.count == 1, guards[0].isWhole else { return nil }
-        return equalities(expression).first.map { (path: $0.0, values: $0.1) }
+        return equalities(expression).first.map { Equality(path: $0.0, values: $0.1) }
+    }
+
+    private struct Equality {
+        var path: Path
+        var values: [Scalar]
     }
 
     // MARK: - Two filters
 
     /// Returns true if this filter surely takes every event that the other one takes.
     func covers(_ other: EventFilter) -> Bool {
-        guard parts.allSatisfy({ other.guarantees($0) }), lets(other) else { return false }
         if !events.isEmpty {
             guard !other.events.isEmpty, other.events.allSatisfy({ one in events.contains { $0.covers(one) } }) else { return false }
         }
+        guard parts.allSatisfy({ other.guarantees($0, equalParts[$0]) }), lets(other) else { return false }
         return values.allSatisfy { path, allowed in
             guard let theirs = other.values[path] else { return false }
             return theirs.allSatisfy { value in allowed.contains { $0.equals(value) } }
         }
     }
 
-    /// Returns true if the part surely holds for each event that passes.
-    private func guarantees(_ part: ConditionPart) -> Bool {
+    /// Returns true if the part surely holds for each event that passes. `demand` is what it says of one member, if it says nothing else.
+    private func guarantees(_ part: ConditionPart, _ demand: Equality?) -> Bool {
         if parts.contains(part) { return true }
-        guard let demand = EventFilter.equality(part), let own = values[demand.path], !own.isEmpty else { return false }
+        guard let demand, let own = values[demand.path], !own.isEmpty else { return false }
         return own.allSatisfy { value in demand.values.contains(value) }
     }
 
