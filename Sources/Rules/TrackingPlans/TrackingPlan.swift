@@ -97,16 +97,22 @@ public final class TrackingPlan: @unchecked Sendable {
         return size
     }
 
-    /// The first and the last eight bytes and the length decide, so that a name of any length takes the same few steps. Names that agree in
-    /// them share a place.
+    /// Every byte of the name decides, eight at a time, so that the names of a large plan that begin and end alike have places of their own.
     @inline(__always) private static func place(_ name: ByteRun, size: Int) -> Int {
-        var words = UInt64(truncatingIfNeeded: name.count)
+        let factor: UInt64 = 0x9e37_79b9_7f4a_7c15
+        var hash = UInt64(truncatingIfNeeded: name.count)
         if name.count >= 8 {
-            words ^= Words.load(name.base) &* 0x9e37_79b9_7f4a_7c15 &+ Words.load(name.base + (name.count &- 8))
+            var i = 0
+            while i < name.count &- 8 {
+                hash = (hash ^ Words.load(name.base + i)) &* factor
+                hash ^= hash &>> 32
+                i &+= 8
+            }
+            hash ^= Words.load(name.base + (name.count &- 8))
         } else {
-            for byte in name.bytes { words = words &<< 8 ^ UInt64(byte) }
+            for byte in name.bytes { hash = hash &<< 8 ^ UInt64(byte) }
         }
-        let hash = (words ^ words &>> 32) &* 0xc2b2_ae3d_27d4_eb4f
+        hash = hash &* factor
         return Int(truncatingIfNeeded: hash &>> 32) & (size - 1)
     }
 
