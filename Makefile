@@ -12,6 +12,7 @@ DAMAGES ?= 1000
 PAIRS ?= 90
 QUEUED ?= 10000
 EVENTS ?= 1000000
+EVENTS_OF_NATS ?= 100000
 SEED ?= 0
 PLUGIN ?=
 SETTINGS ?=
@@ -22,7 +23,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test conformance agree bench fuzz crash erasures damage swaps tamper simulate mutants check contract order tsan asan reference schema metrics page clients redaction install deb clean
+.PHONY: help run test conformance agree bench fuzz crash erasures damage swaps nats tamper simulate mutants check contract order tsan asan reference schema metrics page clients redaction install deb clean
 
 say := echo switchyard:
 toolchain := . Scripts/toolchain.sh
@@ -94,6 +95,14 @@ swaps: ## Swap the module of a provider with a full queue for PAIRS=90 ordered p
 	swift build; \
 	Tests/Swaps/swaps --planted --router .build/debug/switchyard; \
 	Tests/Swaps/swaps --pairs $(PAIRS) --events $(QUEUED) $(ARGS) --router .build/debug/switchyard
+
+nats: ## Publish EVENTS_OF_NATS=100000 events to real servers of NATS that are killed at random moments, read them back, and compare
+	@Scripts/packages.sh build nats
+	@$(toolchain); \
+	$(say) "building"; \
+	swift build; \
+	Tests/NATS/nats --planted --router .build/debug/switchyard; \
+	Tests/NATS/nats --events $(EVENTS_OF_NATS) --router .build/debug/switchyard $(ARGS)
 
 simulate: ## Simulate lanes and consent for SEEDS=100000 seeds, after planted bugs (ARGS="--seed N" or "--consent --seed N" repeats one)
 	@Scripts/packages.sh build

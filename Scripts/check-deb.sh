@@ -30,6 +30,7 @@ PREFIX=/usr DESTDIR=$folder/tree Scripts/check-install.sh || fault "the contents
 for wanted in libc6 libcurl4 libjansson4 libre2 libsqlite3-0 libssl3 libzstd1 zlib1g; do
     grep -q "^Depends:.*\b$wanted" "$folder/control/control" || fault "$package does not depend on $wanted"
 done
+grep -q '^Suggests: libnats' "$folder/control/control" || fault "$package does not suggest the library of NATS"
 others=$(dpkg-deb -c "$package" | awk '$2 != "root/root"')
 [ -z "$others" ] || fault "some files in $package do not belong to root: $others"
 (cd "$folder/tree" && md5sum --quiet -c "$folder/control/md5sums") || fault "the checksums in $package are wrong"

@@ -80,10 +80,12 @@ for module in "$libraries"/plugins/*.so; do
     size=$(stat -c %s "$module")
     [ "$size" -lt $most ] || fault "$module has $size bytes, $most or more"
     exported=$(nm -D --defined-only "$module" | awk '{ print $NF }' | sort -u | tr '\n' ' ')
-    [ "$exported" = "switchyard_plugin_entry " ] || fault "$module exports $(wc -w <<<"$exported") symbols, expected only switchyard_plugin_entry"
+    expected="switchyard_plugin_entry "
+    case "$(basename "$module")" in exec.so | nats.so) expected+="switchyard_source_entry " ;; esac
+    [ "$exported" = "$expected" ] || fault "$module exports $(wc -w <<<"$exported") symbols, expected only $expected"
 done
 
-for file in include/switchyard_plugin.h share/switchyard/module/Package.swift; do
+for file in include/switchyard_plugin.h include/switchyard_source.h share/switchyard/module/Package.swift; do
     [ -s "$root/$file" ] || fault "$root/$file does not exist"
 done
 [ -s "$root/share/man/man1/switchyard.1" ] || [ -s "$root/share/man/man1/switchyard.1.gz" ] || fault "$root/share/man/man1/switchyard.1, the manual page, does not exist"

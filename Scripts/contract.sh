@@ -51,4 +51,18 @@ for way in TWICE NEVER WRONG CHANGES CRASHES EXITS HANGS LEAKS DESCRIPTORS BEFOR
         echo "switchyard: contract: found the fault $way of the bad module: $(grep -m 1 '^FAILED' "$folder/report")"
     fi
 done
+compile Examples/sources/tick.c tick
+echo '{"sources": [{"name": "ticks", "settings": {"count": 3}, "lines": 3, "ends": true}]}' >"$folder/tick.json"
+hold "$folder/tick.so" "$folder/tick.json"
+compile Tests/Contract/bad-source.c bad-source
+hold "$folder/bad-source.so" Tests/Contract/bad-source.json
+for way in TWICE COUNTS TORN SWALLOWS FORGETS PUSHES DEAF LATE AFTER NEVER_ENDS HANGS EXITS LEAKS CREATES; do
+    compile Tests/Contract/bad-source.c bad-source "-D$way"
+    if "$contract" --patience 1 "$folder/bad-source.so" Tests/Contract/bad-source.json >"$folder/report" || ! grep -q '^FAILED' "$folder/report"; then
+        echo "switchyard: the contract does not work: it did not find the fault $way of the bad source" >&2
+        failed=1
+    else
+        echo "switchyard: contract: found the fault $way of the bad source: $(grep -m 1 '^FAILED' "$folder/report")"
+    fi
+done
 exit $failed

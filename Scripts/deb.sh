@@ -35,6 +35,9 @@ gzip -9n "$tree/usr/share/doc/switchyard/changelog" "$tree/usr/share/man/man1/sw
 # --- The dependencies: libraries that are linked, and those that are loaded by name when they are needed.
 
 mapfile -t files < <(find "$tree/usr" -type f \( -path '*/bin/*' -o -name '*.so' \) | sort)
+# Only the module of NATS loads this library, so the package suggests it.
+suggested='^libnats\.so'
+suggests=
 # The modules load either library of these names, so the package depends on either.
 either='libcurl4 | libcurl3-gnutls'
 brought='^(libcurl|libcurl-gnutls)\.so'
@@ -42,7 +45,7 @@ names() {
     local file
     for file in "${files[@]}"; do
         readelf -dW "$file" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'
-        LC_ALL=C grep -aoE 'lib[a-zA-Z0-9_+-]+\.so\.[0-9]+' "$file" | grep -vE "$brought" || true
+        LC_ALL=C grep -aoE 'lib[a-zA-Z0-9_+-]+\.so(\.[0-9]+)+' "$file" | grep -vE "$brought" || true
     done | sort -u
 }
 
@@ -66,7 +69,7 @@ while read -r name; do
         say "$name is needed, but no installed package contains it; Scripts/packages.sh build installs the missing packages"
         exit 69
     }
-    packages[$package]=yes
+    if [[ $name =~ $suggested ]]; then suggests=$'\n'"Suggests: $package"; else packages[$package]=yes; fi
 done < <(names)
 
 # The newest symbol that is used from the C library gives the required version.
@@ -95,7 +98,7 @@ Section: net
 Priority: optional
 Installed-Size: $(du -sk --apparent-size --exclude=DEBIAN "$tree" | cut -f 1)
 Depends: $depends
-Recommends: ca-certificates
+Recommends: ca-certificates$suggests
 Description: telemetry router with consent and durable delivery
  Events arrive as JSON over HTTP, from files or through a pipe. Each route of
  routes.json decides by filter, consent and sample whether it takes an event,

@@ -4,7 +4,7 @@
 #   bin/switchyard, share/man/man1/switchyard.1
 #   lib/switchyard/             the part of the Swift runtime that the programs and the modules need
 #   lib/switchyard/plugins/     a module for each folder of Plugins/
-#   for authors of modules: bin/switchyard-contract, include/switchyard_plugin.h, and share/switchyard/module, a package to begin with
+#   for authors of modules: bin/switchyard-contract, include/switchyard_plugin.h and switchyard_source.h, and share/switchyard/module, a package to begin with
 #
 # Each file is installed by a rename, and unchanged files are not touched, so a running router is not disturbed. The script never removes a
 # file, so other modules stay.
@@ -101,8 +101,10 @@ put "$built/libswitchyard-patterns.so" libswitchyard-patterns.so "$libraries"
 put "$built/switchyard" switchyard "$bin"
 put "$built/switchyard-contract" switchyard-contract "$bin"
 
-cp Sources/Kits/CSwitchyardPlugin/include/switchyard_plugin.h "$stage"
-place switchyard_plugin.h "$headers" 644
+for header in switchyard_plugin.h switchyard_source.h; do
+    cp "Sources/Kits/CSwitchyardPlugin/include/$header" "$stage"
+    place "$header" "$headers" 644
+done
 while read -r file; do
     name=$(basename "$file")
     mkdir -p "$templates/$(dirname "$file")"

@@ -2,18 +2,19 @@
 # Installs the Debian packages for a purpose that are missing.
 # If all are installed, it needs neither root nor the network, and prints nothing. It never removes or upgrades a package.
 #
-# usage: Scripts/packages.sh build|test|schema|clients|bench|metrics|page|redaction ...
+# usage: Scripts/packages.sh build|test|schema|clients|bench|metrics|nats|page|redaction ...
 set -euo pipefail
 
 # a|b means that either package is enough. The first one is installed if both are missing.
 declare -A packages=(
-    [build]="libjansson-dev libssl-dev zlib1g-dev libzstd-dev libsqlite3-dev libre2-dev libbrotli-dev g++ libcurl4-openssl-dev|libcurl4-gnutls-dev pkg-config|pkgconf binutils"
+    [build]="libjansson-dev libssl-dev zlib1g-dev libzstd-dev libsqlite3-dev libre2-dev libbrotli-dev g++ libcurl4-openssl-dev|libcurl4-gnutls-dev libnats-dev pkg-config|pkgconf binutils"
     [test]="g++ libsimdjson-dev groff-base openssl python3"
     [schema]="python3 python3-venv"
     [clients]="python3 python3-venv"
     [bench]="g++ libsimdjson-dev jq python3 nginx-light|nginx-core|nginx wrk strace"
     [redaction]="python3 python3-venv"
     [metrics]="prometheus python3"
+    [nats]="nats-server openssl python3"
     [page]="chromium chromium-driver python3-selenium"
     [instructions]="valgrind python3"
 )

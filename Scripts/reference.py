@@ -64,6 +64,17 @@ def main():
                 print(sentence(part["description"]) + "\n")
             own = [row for row in rows(part, "", parts) if not is_common(row[0])]
             table(own) if own else print("It has no settings.")
+    for name, part in parts.items():
+        if name.startswith("source-"):
+            print(f"\n## source: {name.removeprefix('source-')}\n")
+            if part.get("description"):
+                print(sentence(part["description"]) + "\n")
+            own = [row for row in rows(part, "", parts) if row[0] != "plugin" and row[0].split(".")[0] not in SOURCE_KEYS]
+            table(own) if own else print("It has no settings.")
+
+
+# The keys that every source of a module has.
+SOURCE_KEYS = ("consent", "in_flight", "lint")
 
 
 def is_common(key):
@@ -85,6 +96,10 @@ def section(part, name, parts, is_required):
         print(f"\n### {name}: {type_of(choice['properties']['plugin'], parts)[0].strip('`').strip(chr(34))}\n")
         table(list(rows(choice, f"{name}.NAME", parts)))
     found = [] if plugins else list(rows(part, name, parts))
+    if name == "sources":
+        print("\nA source of a module has these keys; the sections of the modules below list their settings.\n")
+        one = next(part for inner, part in parts.items() if inner.startswith("source-"))
+        table([("sources.NAME." + row[0],) + row[1:] for row in rows(one, "", parts) if row[0].split(".")[0] in SOURCE_KEYS])
     if name == "providers":
         print("\nEvery provider has these keys; the sections of the modules below list their settings.\n")
         one = next(part for inner, part in parts.items() if inner.startswith("provider-"))

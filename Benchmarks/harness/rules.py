@@ -101,7 +101,7 @@ def tracking_plan(report, executable, large, rounds, progress):
 
 
 def compilation(report, executable, count, times, progress):
-    """Measures `check` with `count` routes that have one expression each, minus `check` with one route."""
+    """Measures the start and end of a router with `count` routes that have one expression each, minus those with one route."""
     with tempfile.TemporaryDirectory() as folder:
         taken = {1: [], count: []}
         for number in (1, count):
@@ -109,9 +109,9 @@ def compilation(report, executable, count, times, progress):
                 rules = [{"where": SHAPES[n % len(SHAPES)].format(n=n), "to": list(PROVIDERS)} for n in range(number)]
                 json.dump({"providers": PROVIDERS, "routes": rules}, file)
         for round in range(times):
-            progress(f"checking {count} routes, {round + 1} of {times}")
+            progress(f"starting with {count} routes, {round + 1} of {times}")
             for number, seconds in taken.items():
-                seconds.append(run([executable, "check", path(folder, number)], os.devnull).seconds)
+                seconds.append(run([executable, "run", "-c", path(folder, number)], os.devnull).seconds)
     progress("")
     more = [1000 * (many - one) for one, many in zip(*taken.values())]
     report.add(f"compiling {count} routes", statistics.median(more), "ms", under=50)

@@ -36,26 +36,11 @@ final class ExecProvider: Provider, SubjectEraser {
     init(
         settings: Settings, host: Host, timeouts: Program.Timeouts = Program.Timeouts(), now: @escaping @Sendable () -> Instant
     ) throws {
-        let command: [String] = try settings.require("command")
         timeout = settings.get("timeout") ?? 30_000
         canErase = settings.get("erase") ?? false
-        guard let name = command.first, !name.isEmpty else { throw SettingsFault("'command' must name a program") }
-        let own = settings.get("environment", as: Settings.self)
-        let names = own?.names ?? []
-        if let bad = names.first(where: { $0.isEmpty || $0.contains("=") || $0.utf8.contains(0) }) {
-            throw SettingsFault("'environment' cannot hold a variable with the name '\(bad)'")
-        }
-        guard !(command + names.map { own?.get($0) ?? "" }).contains(where: { $0.utf8.contains(0) }) else {
-            throw SettingsFault("'command' and the values of 'environment' must not contain the character U+0000")
-        }
-        let environment = Process.cleanEnvironment(names.map { ($0, own?.get($0) ?? "") })
-        // `switchyard check` also makes an instance, so only the first delivery or erasure starts the program.
-        do throws(SystemFault) {
-            _ = try Process.find(name)
-        } catch {
-            throw SettingsFault("the program \(name) cannot be started: \(error)")
-        }
-        program = Monitor(RestartingProgram(command, environment, timeouts, host: host, now: now))
+        // Only the first delivery or erasure starts the program.
+        let command = try ProgramCommand(settings)
+        program = Monitor(RestartingProgram(command.words, command.environment, timeouts, host: host, now: now))
     }
 
     func deliver(_ batch: borrowing Batch) -> Outcome {

@@ -82,21 +82,12 @@ struct RestartingProgram {
             return .retry(lastEnd, afterMilliseconds: UInt64((notBefore - now()).nanoseconds / 1_000_000 + 1))
         }
         do throws(SystemFault) {
-            program = try Program(command, environment, now: now) { [host] heard in RestartingProgram.tell(heard, host) }
+            program = try Program(command, environment, now: now) { [host] heard in
+                ProgramCommand.tell(heard) { host.log($0, $1) }
+            }
             return nil
         } catch {
             return .retry(code: Int(error.code), "the program \(command[0]) cannot be started: \(error)")
-        }
-    }
-
-    /// Logs what the program writes to standard error. The router makes each line safe to show, masks secrets in it, and adds the
-    /// provider's name.
-    private static func tell(_ heard: ErrorPipe.Output, _ host: Host) {
-        switch heard {
-        case .line(let bytes): host.log(.information, String(decoding: bytes, as: UTF8.self))
-        case .tooMany(let most):
-            host.log(.warning, "writes more than \(most) lines a second to standard error; the others are left out and counted")
-        case .leftOut(let count): host.log(.warning, "\(grouped(count)) lines of its standard error were left out")
         }
     }
 

@@ -141,9 +141,15 @@ struct ConsoleTests {
             let provider = try console(slave, settings, HostRecorder(), environment)
             #expect(Batch.with([#"{"type":"track","event":"hello"}"#], provider.deliver).text == "delivered")
             provider.close()
-            var bytes = [UInt8](repeating: 0, count: 4096)
-            let count = read(master, &bytes, bytes.count)
-            return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+            // A terminal may hand over a line in parts.
+            var shown: [UInt8] = []
+            var chunk = [UInt8](repeating: 0, count: 4096)
+            while shown.last != UInt8(ascii: "\n") {
+                let count = read(master, &chunk, chunk.count)
+                guard count > 0 else { break }
+                shown += chunk.prefix(count)
+            }
+            return String(decoding: shown, as: UTF8.self)
         }
         let plain = "1970-01-01T00:00:00.000Z  track  hello\r\n"
         #expect(try shown("{}", ["TERM": "xterm"]).contains("\u{1b}[1mhello\u{1b}[0m"))

@@ -248,7 +248,9 @@ struct SchemaKeyTests {
             collect(entry.node, entry.key.name)
         }
         // Modules describe their own settings; "console" stands for the keys that every provider has.
-        for entry in root["$defs"]?.entries ?? [] where !entry.key.name.hasPrefix("provider") { collect(entry.node, entry.key.name) }
+        for entry in root["$defs"]?.entries ?? [] where !entry.key.name.hasPrefix("provider") && !entry.key.name.hasPrefix("source-") {
+            collect(entry.node, entry.key.name)
+        }
         for entry in root["$defs"]?["provider-console"]?["properties"]?.entries?.prefix(5) ?? [] {
             found.append(("providers.\(entry.key.name)", entry.node, entry.key.name == "plugin"))
         }

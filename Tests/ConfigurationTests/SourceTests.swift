@@ -153,7 +153,31 @@ struct SourceTests {
         #expect(
             try read(#"{"a":{"plugin":"stdin"},"b":{"plugin":"stdin"}}"#).faults
                 == ["25: b: standard input is already read by 'a', expected one such source"])
-        #expect(try read(#"{"a":{}}"#).faults == [#"6: a: lacks 'plugin': the kind of source: "stdin", "http" or "file""#])
-        #expect(try read(#"{"a":{"plugin":"kafka"}}"#).faults == [#"16: a.plugin must be "stdin", "http" or "file", is "kafka""#])
+        #expect(
+            try read(#"{"a":{}}"#).faults == [
+                #"6: a: lacks 'plugin': the kind of source: "stdin", "http", "file", or the name of a module"#
+            ])
+        let unknown = try read(#"{"a":{"plugin":"kafka"}}"#).faults
+        let words = #"16: a.plugin: unknown plugin 'kafka', expected "stdin", "http", "file" or a module that offers a source; "#
+        #expect(unknown.count == 1 && unknown[0].hasPrefix(words), "\(unknown)")
+        #expect(
+            try read(#"{"a":{"plugin":"Kafka"}}"#).faults
+                == [
+                    #"16: a.plugin must be "stdin", "http", "file", or the name of a module, of letters a to z, digits, _ and -, is "Kafka""#
+                ])
+    }
+
+    @Test("a source of a module has the keys of the router and its own settings, with their defaults and without secrets")
+    func module() throws {
+        let (plans, faults) = try read(
+            #"{"a":{"plugin":"log"},"b":{"plugin":"log","topic":"x","token":"${env:SECRET}","in_flight":"3MB","consent":"write"}}"#)
+        #expect(faults == [])
+        let (first, second) = (try #require(plans?[0]), try #require(plans?[1]))
+        #expect(first.plugin == "log" && first.module?.inFlight == 64_000_000 && first.consent == nil)
+        #expect(String(decoding: try #require(first.module).settings.bytes, as: UTF8.self) == #"{"topic":"events"}"#)
+        #expect(second.module?.inFlight == 3_000_000 && second.consent == .write)
+        #expect(second.module?.shownSettings.contains { $0.text.contains(secret) } == false)
+        #expect(second.module?.shownSettings.map(\.name) == ["topic", "token"])
+        #expect(first != second && first.module == first.module)
     }
 }

@@ -34,6 +34,11 @@ struct Modules: ModuleCatalog {
          "limits":{"events":100,"bytes":50000},"capabilities":{"erase":true,"concurrency":4}}
         """#
 
+    private static let logText = #"""
+        {"name":"log","version":"1","summary":"reads a log","settings":{"type":"object","properties":{
+          "topic":{"type":"string","default":"events"},"token":{"type":"string","writeOnly":true}},"additionalProperties":false}}
+        """#
+
     private static let described = [
         "console": described(consoleText), "file": described(fileText), "probe": described(probe),
         "noop": described(#"{"name":"noop","version":"1","settings":{"type":"object"}}"#),
@@ -43,11 +48,12 @@ struct Modules: ModuleCatalog {
         Result { () throws(ModuleFault) in try ModuleDescription.read(json: json) }
     }
 
-    var names: [String] { ["noop", "file", "console", "probe", "broken"] }
+    var names: [String] { ["noop", "file", "console", "probe", "broken", "log"] }
 
     func description(of module: String) throws(ModuleFault) -> ModuleDescription? {
         switch module {
         case "console", "file", "probe", "noop": try Modules.described[module]!.get()
+        case "log": ModuleDescription(only: try SourceDescription.read(json: Modules.logText))
         case "broken": throw ModuleFault("it was built for version 9 of the interface")
         default: nil
         }

@@ -27,8 +27,22 @@ struct Case {
     ]
 }
 
+/// Settings of a source, and what it hands over.
+struct SourceCase {
+    var name: String
+    /// The settings of the source: the JSON of each by its name.
+    var settings: [String: String]
+    /// How many lines it hands over at least, without an acknowledgement.
+    var lines: Int
+    /// True if it reports its end after its lines were acknowledged.
+    var ends: Bool
+    /// True if create must refuse the settings.
+    var isRefused: Bool
+}
+
 struct Cases {
     var all: [Case]
+    var sources: [SourceCase] = []
 
     /// Reads the cases. Without a file there is one case: a provider without settings, which must deliver.
     static func read(_ file: String?, folder: String) throws -> Cases {
@@ -49,8 +63,10 @@ struct Cases {
             let place = source.place(of: error.offset)
             throw ModuleFault("\(file):\(place.line):\(place.column): \(error.message)")
         }
-        guard let cases = root["cases"]?.items, !cases.isEmpty, cases.allSatisfy({ $0.entries != nil }) else {
-            throw wrong("must be an object with a list of 'cases'")
+        let sources = try sourceCases(root["sources"], in: source, wrong)
+        let cases = root["cases"]?.items ?? []
+        guard !cases.isEmpty || !sources.isEmpty, cases.allSatisfy({ $0.entries != nil }) else {
+            throw wrong("must be an object with a list of 'cases' or of 'sources'")
         }
         return Cases(
             all: try cases.enumerated().map { number, entry in
@@ -66,7 +82,27 @@ struct Cases {
                     name: entry["name"]?.text?.value ?? "case \(number + 1)", settings: Dictionary(settings) { $1 }, expects: expects,
                     events: entry["events"]?.items?.map { JSONText.of($0, in: source) } ?? Case.events,
                     output: entry["output"]?.text?.value, arrives: entry["arrives"]?.text?.value)
-            })
+            }, sources: sources)
+    }
+
+    private static func sourceCases(_ list: Node?, in source: Source, _ wrong: (String) -> ModuleFault) throws -> [SourceCase] {
+        try (list?.items ?? []).enumerated().map { number, entry in
+            let known = ["name", "settings", "lines", "ends", "refused"]
+            guard let entries = entry.entries, entries.allSatisfy({ known.contains($0.key.name) }) else {
+                throw wrong("sources[\(number)] must be an object with \(known.joined(separator: ", "))")
+            }
+            var lines = 0
+            if case .number(let text)? = entry["lines"]?.value { lines = Int(text) ?? 0 }
+            func isTrue(_ name: String) -> Bool {
+                guard case .bool(let value)? = entry[name]?.value else { return false }
+                return value
+            }
+            guard lines > 0 || isTrue("refused") else { throw wrong("sources[\(number)].lines must be a number of at least 1") }
+            let settings = (entry["settings"]?.entries ?? []).map { ($0.key.name, JSONText.of($0.node, in: source)) }
+            return SourceCase(
+                name: entry["name"]?.text?.value ?? "source \(number + 1)", settings: Dictionary(settings) { $1 }, lines: lines,
+                ends: isTrue("ends"), isRefused: isTrue("refused"))
+        }
     }
 
     private static func replacing(_ word: String, in text: [UInt8], by value: String) -> [UInt8] {
@@ -88,6 +124,19 @@ struct Cases {
     var good: Case? { all.first { $0.expects == "delivered" && $0.output == nil } }
 }
 
+/// Returns the plan of a source with these settings, read from a routes.json like in the router.
+func sourcePlan(_ module: String, _ settings: [String: String], in folders: ModuleFolders) throws -> ModuleSourcePlan {
+    let members = settings.sorted { $0.key < $1.key }.map { (name: $0.key, json: $0.value) }
+    let source = JSONText.object(members.filter { $0.name != "plugin" } + [("plugin", JSONText.quoted(module))])
+    let text = #"{"sources":{"in":\#(source)},"providers":{"out":{"plugin":"contract-nowhere"}},"routes":[{"to":["out"]}]}"#
+    let file = RoutesFile(
+        environment: { _ in nil }, contents: { _ in .failure(PlaceholderFault("no files here")) }, catalog: OnlyModule(folders))
+    guard let plan = try file.read(Array(text.utf8), file: "routes.json").sources[0].module else {
+        throw ModuleFault("the source \(module) is not that of a module")
+    }
+    return plan
+}
+
 /// Returns the plan of a provider with these settings, read from a routes.json like in the router.
 func plan(_ module: String, _ settings: [String: String], in folders: ModuleFolders) throws -> ProviderPlan {
     let members = settings.sorted { $0.key < $1.key }.map { (name: $0.key, json: $0.value) }
@@ -96,4 +145,19 @@ func plan(_ module: String, _ settings: [String: String], in folders: ModuleFold
     let file = RoutesFile(
         environment: { _ in nil }, contents: { _ in .failure(PlaceholderFault("no files here")) }, catalog: folders)
     return try file.read(Array(text.utf8), file: "routes.json").providers[0]
+}
+
+/// The modules of a folder, and a provider that takes nothing, so that a routes.json with only a source is complete.
+private struct OnlyModule: ModuleCatalog {
+    private let folders: ModuleFolders
+    private static let nowhere = "contract-nowhere"
+
+    init(_ folders: ModuleFolders) { self.folders = folders }
+
+    var names: [String] { folders.names + [OnlyModule.nowhere] }
+
+    func description(of module: String) throws(ModuleFault) -> ModuleDescription? {
+        guard module == OnlyModule.nowhere else { return try folders.description(of: module) }
+        return ModuleDescription(name: module, version: "1", summary: "", settings: SettingsSchema.ObjectRules())
+    }
 }

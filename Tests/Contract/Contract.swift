@@ -32,7 +32,7 @@ struct Contract {
     static let usage = """
         Usage: switchyard-contract [--patience SECONDS] LIBRARY.so [CASES.json]
 
-        Checks a built provider module against the contract. CASES.json lists settings and events that lead to each outcome:
+        Checks a built module against the contract of providers, of sources, or of both, as it offers them. CASES.json lists settings and events that lead to each outcome:
           {"cases": [{"settings": {"path": "${dir}/out"}, "expects": "delivered"},
                      {"settings": {"path": "/dev/full"}, "expects": "retry", "events": [{"event": "a"}]}]}
         ${dir} is an empty folder. ${http} is the address of a server: /200 answers 200, any other status likewise, /reset ends the
@@ -40,7 +40,9 @@ struct Contract {
         "expects" is delivered, rejected, retry, unknown, fault, closed, partial, or refused if create must refuse the settings.
         "output" is the target of standard output: a file such as /dev/full, or "left" for a pipe without a reader. "arrives" is a file
         at the destination that gets one line for each event that arrives: when an event is reported as delivered, its line must
-        already be there.
+        already be there. Cases of a source are
+          {"sources": [{"settings": {"command": ["cat", "${dir}/in"]}, "lines": 3, "ends": true}, {"settings": {}, "refused": true}]}
+        "lines" is how many lines it hands over without an acknowledgement, and the same ones again if none was made.
 
         """
 }

@@ -73,6 +73,8 @@ final class Suite {
         }
         check("its cases can be read") { cases = try Cases.read(casesFile, folder: folder) }
         guard let module = found, let cases else { return }
+        if let source = module.description.source { sources(module, source, in: folders, cases.sources) }
+        guard module.description.offersProvider else { return }
         check("its description has a summary and a version") {
             if module.description.summary.isEmpty { throw Broken("its summary is empty") }
             if module.description.version.isEmpty { throw Broken("its version is empty") }

@@ -60,7 +60,22 @@ struct ExchangeTests {
         #expect(status("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n") == 411)
     }
 
-    @Test("keeps the headers by which the page knows who asks, and no others; a repeated one has all its values")
+    @Test("can be refused by its head, before anything of its body has come", arguments: [1, 1000])
+    func screened(size: Int) {
+        let head = Array("POST /a?b HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\n\r\n".utf8)
+        var reader = RequestReader { head, bodyBytes in
+            .fault(403, "\(head.method) \(head.path) \(head.headers["host"] ?? "") \(bodyBytes)")
+        }
+        var last = RequestReader.Progress.more
+        for at in stride(from: 0, to: head.count, by: size) { last = reader.read(head[at..<min(at + size, head.count)]) }
+        #expect(last == .refused(.fault(403, "POST /a x 7")))
+        var other = RequestReader { _, bodyBytes in bodyBytes == 7 ? nil : .fault(403, "no") }
+        var request = Request(method: "POST", path: "/a", query: "b", body: Array("1234567".utf8))
+        request.headers = ["host": "x"]
+        #expect(other.read(head + request.body) == .done(request))
+    }
+
+    @Test("keeps the headers by which admin and its page know who asks, and no others; a repeated one has all its values")
     func headers() {
         let text = "GET / HTTP/1.1\r\nHOST: a\r\nOrigin:  http://b \r\nX-Other: c\r\nhost: d\r\nX-Switchyard-Token: e\r\n\r\n"
         var request = Request(method: "GET", path: "/")

@@ -18,11 +18,14 @@ struct AdminTests {
         try ask(router.path("state/control.sock"), path)
     }
 
-    /// Sends a request to a local port or to a Unix socket.
-    private func ask(_ place: String, _ path: String) throws -> (status: Int, body: String) {
+    /// Sends a request to a local port or to a Unix socket. It promises a body of `promised` bytes and sends `sent` of them. An empty host is
+    /// left out.
+    private func ask(
+        _ place: String, _ path: String, host: String = "127.0.0.1", promised: Int = 0, sent: Int = 0
+    ) throws -> (status: Int, body: String) {
         let python = Process()
         python.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        python.arguments = ["python3", "-c", asking, place, path]
+        python.arguments = ["python3", "-c", asking, place, path, host, "\(promised)", "\(sent)"]
         let pipe = Pipe()
         python.standardOutput = pipe
         try python.run()
@@ -96,6 +99,38 @@ struct AdminTests {
         #expect(run.finish().code == 0)
     }
 
+    @Test("the admin address answers probes and scrapers, and under no name that a foreign site could have given it")
+    func names() throws {
+        let router = try TestRouter(
+            routes: plan.replacingOccurrences(of: "0\" }", with: "0\", \"origins\": [\"https://router.example\"] }"))
+        let run = try router.start()
+        let said = run.waitForError("admin: listening at 127.0.0.1:")
+        let port = String(said.components(separatedBy: "127.0.0.1:").last!.prefix { $0.isNumber })
+        for host in ["127.0.0.1:\(port)", "localhost:\(port)", "localhost:8080", "10.0.0.7", "[::1]:\(port)", "router.example", ""] {
+            for path in ["/healthz", "/readyz", "/metrics", "/status"] {
+                #expect(try ask(port, path, host: host).status == 200, "\(host) \(path)")
+            }
+        }
+        for path in ["/healthz", "/readyz", "/metrics", "/status", "/page/", "/nothing"] {
+            let answer = try ask(port, path, host: "evil.example:\(port)")
+            #expect(answer.status == 403 && answer.body.contains("origins"), "\(path)")
+        }
+        // The socket has no name that a site could take.
+        #expect(try ask(router.path("state/control.sock"), "/status", host: "evil.example").status == 200)
+        #expect(run.finish().code == 0)
+    }
+
+    @Test("the admin address refuses a body by the head of its request, and the client gets the answer while it still sends")
+    func bodies() throws {
+        let router = try TestRouter(routes: plan)
+        let run = try router.start()
+        let said = run.waitForError("admin: listening at 127.0.0.1:")
+        let port = String(said.components(separatedBy: "127.0.0.1:").last!.prefix { $0.isNumber })
+        #expect(try ask(port, "/status", promised: 1 << 20).status == 413)
+        #expect(try ask(port, "/status", promised: 1 << 20, sent: 1 << 20).status == 413)
+        #expect(run.finish().code == 0)
+    }
+
     @Test("messages can be JSON or logfmt, one per line")
     func messages() throws {
         let router = try TestRouter(routes: passThrough)
@@ -123,7 +158,11 @@ private let asking = """
             self.sock.connect(sys.argv[1])
     place = sys.argv[1]
     connection = http.client.HTTPConnection("127.0.0.1", int(place)) if place.isdigit() else Unix("localhost")
-    connection.request("GET", sys.argv[2])
+    connection.putrequest("GET", sys.argv[2], skip_host=True)
+    if sys.argv[3]: connection.putheader("Host", sys.argv[3])
+    if sys.argv[4] != "0": connection.putheader("Content-Length", sys.argv[4])
+    connection.endheaders()
+    if sys.argv[5] != "0": connection.send(b"x" * int(sys.argv[5]))
     answer = connection.getresponse()
     print(answer.status, answer.read().decode(), end="")
     """

@@ -118,6 +118,8 @@ struct AuditTrailTests {
         #expect(try router.run(["consent", "erasures"]).code == 0)
         let found = try entries(router)
         #expect(found.last?["kind"] as? String == "access" && found.last?["what"] as? String == "consent erasures")
+        #expect(try router.run(["consent", "erasures", "--forget", "gone"]).code == 65)
+        #expect(try entries(router).last?["what"] as? String == "consent erasures --forget gone")
         let withdrawal = try #require(found.first { $0["kind"] as? String == "withdrawal" })
         let erasure = try #require(found.first { $0["kind"] as? String == "erasure" })
         #expect(erasure["provider"] as? String == "out" && erasure["step"] as? String == "waiting")

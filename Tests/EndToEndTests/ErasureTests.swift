@@ -102,6 +102,63 @@ struct ErasureTests {
         _ = run.finish()
     }
 
+    @Test("concerns a provider that was in an earlier configuration, until a person says that nothing is left there")
+    func gone() throws {
+        try router.compile("erases", [])
+        func write(_ others: [String]) throws {
+            let more = others.map { #", "\#($0)": { "plugin": "noop" }"# }.joined()
+            let text = routes("thread").replacingOccurrences(of: #""do": "thread" }"#, with: #""do": "thread" }"# + more)
+                .replacingOccurrences(of: #""to": ["vendor"]"#, with: #""to": ["vendor""# + others.map { #", "\#($0)""# }.joined() + "]")
+            try Data(text.utf8).write(to: URL(fileURLWithPath: router.path("routes.json")))
+        }
+        func providers() throws -> [String] {
+            let all = try JSONSerialization.jsonObject(with: consent("erasures", "--providers", "--json").output) as! [NSDictionary]
+            return all.map { "\($0["provider"]!)\($0["configured"] as? Bool == true ? "" : ", gone")" }
+        }
+        try write(["old"])
+        var run = try router.startRouter(["--drain", "0s"], environment: router.moduleFolder)
+        #expect(try providers() == ["old", "vendor"])
+        run.end(by: SIGKILL)
+        try write([])
+        run = try router.startRouter(["--drain", "0s"], environment: router.moduleFolder)
+        #expect(try consent("erasures", "--providers").text.contains(", not in the configuration any more\n"))
+        let erased = try consent("erase", "person-seven").text
+        #expect(erased.contains("erasure 2 at old: to be done by hand") && erased.contains("it may have got events"))
+        #expect(try consent("erasures", "--forget", "vendor").code == 65)
+        #expect(try consent("erasures", "--forget", "old").text == "old is forgotten: later erasures do not concern it\n")
+        #expect(try consent("erasures", "--forget", "old").code == 65)
+        #expect(try providers() == ["vendor"])
+        try write(["later"])
+        #expect(try router.command("reload").code == 0)
+        #expect(try providers() == ["later", "vendor"])
+        _ = run.finish()
+    }
+
+    @Test("keeps a provider on record while its lane still has events that came before a reload")
+    func draining() throws {
+        func write(_ providers: String, _ to: String) throws {
+            let text = #"""
+                { "sources": { "in": { "plugin": "stdin" } }, "keys": { "ids": "0123456789abcdef0123456789abcdef" },
+                  "consent": { "ledger": "ids", "levels": { "none": [], "all": ["analytics"] } },
+                  "shutdown": { "deadline": "600s" }, "providers": { "new": { "plugin": "noop" }\#(providers) },
+                  "routes": [ { "consent": "none", "to": ["new"\#(to)] } ] }
+                """#
+            try Data(text.utf8).write(to: URL(fileURLWithPath: router.path("routes.json")))
+        }
+        try write(#", "old": { "plugin": "exec", "command": ["sleep", "600"] }"#, #", "old""#)
+        let run = try router.startRouter()
+        run.send("{}\n")
+        try waitUntil("the lane has the event") {
+            let lanes = try router.status()["lanes"] as? [NSDictionary] ?? []
+            return lanes.contains { $0["provider"] as? String == "old" && $0["events"] as? Int == 1 }
+        }
+        try write("", "")
+        #expect(try router.command("reload").code == 0)
+        let refused = try consent("erasures", "--forget", "old")
+        #expect(refused.code == 65 && refused.errors.contains("old still has a queue or dead letters"))
+        run.end(by: SIGKILL)
+    }
+
     @Test("that an event asks for begins behind its withdrawal, and the event is acknowledged when the job is on disk")
     func event() throws {
         let run = try start("thread")

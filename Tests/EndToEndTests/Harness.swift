@@ -62,6 +62,8 @@ final class Run: @unchecked Sendable {
     private let inputPipe = Pipe()
     private let outputPipe = Pipe()
     private let errorPipe = Pipe()
+    /// What has arrived on standard output behind the lines that a test asked for. One thread reads the output.
+    private var unread: [UInt8] = []
 
     static let executable: String = {
         // The build puts the test runner and the executable into one folder tree.
@@ -89,7 +91,8 @@ final class Run: @unchecked Sendable {
         process.executableURL = URL(fileURLWithPath: executable)
         process.arguments = arguments
         process.currentDirectoryURL = URL(fileURLWithPath: router.folder)
-        process.environment = ["STATE_DIRECTORY": router.path("state")].merging(Sanitizer.environment) { $1 }.merging(environment) { $1 }
+        let sanitizer = arguments.isEmpty || arguments[0] == "run" ? Sanitizer.environment : Sanitizer.environmentWithoutLeaks
+        process.environment = ["STATE_DIRECTORY": router.path("state")].merging(sanitizer) { $1 }.merging(environment) { $1 }
         process.standardInput = input ?? inputPipe
         process.standardOutput = output ?? outputPipe
         process.standardError = errorPipe
@@ -122,16 +125,24 @@ final class Run: @unchecked Sendable {
     func closeOutput() { try? outputPipe.fileHandleForReading.close() }
 
     /// Waits for the next bytes of standard output and returns them. The result is empty at the end of the stream.
-    func nextOutput() -> String { String(decoding: outputPipe.fileHandleForReading.availableData, as: UTF8.self) }
-    /// Reads standard output until that many lines have arrived.
+    func nextOutput() -> String {
+        defer { unread.removeAll() }
+        return String(decoding: unread.isEmpty ? Array(outputPipe.fileHandleForReading.availableData) : unread, as: UTF8.self)
+    }
+    /// Reads standard output until that many lines have arrived, and returns them. What arrived behind them is kept for the next call.
     func outputLines(_ count: Int) -> [String] {
-        var text = ""
-        while text.filter({ $0 == "\n" }).count < count {
-            let next = nextOutput()
+        while unread.count(where: { $0 == UInt8(ascii: "\n") }) < count {
+            let next = outputPipe.fileHandleForReading.availableData
             if next.isEmpty { break }
-            text += next
+            unread += next
         }
-        return text.split(separator: "\n").map(String.init)
+        var lines: [String] = []
+        while lines.count < count, !unread.isEmpty {
+            let line = unread.prefix { $0 != UInt8(ascii: "\n") }
+            lines.append(String(decoding: line, as: UTF8.self))
+            unread.removeFirst(min(line.count + 1, unread.count))
+        }
+        return lines
     }
     /// Reads standard error until it contains all of the texts.
     func waitForError(_ texts: String...) -> String {
@@ -157,7 +168,7 @@ final class Run: @unchecked Sendable {
             ? (try? outputPipe.fileHandleForReading.readToEnd()) ?? Data() : Data()
         let errorText = String(decoding: errors.wait(), as: UTF8.self)
         process.waitUntilExit()
-        return Result(output: output, errors: errorText, code: process.terminationStatus)
+        return Result(output: Data(unread) + output, errors: errorText, code: process.terminationStatus)
     }
 }
 
@@ -188,6 +199,11 @@ enum Sanitizer {
         $0.key.hasSuffix("SAN_OPTIONS")
             || ["ASAN_SYMBOLIZER_PATH", "SWITCHYARD_SANITIZER", "SWIFT_BACKTRACE", "SWITCHYARD_MUTANT"].contains($0.key)
     }
+    /// The same for a command that does its work and ends: what it has not freed does not matter, and the search for leaks starts a
+    /// symbolizer, which takes twice as long as the command.
+    static let environmentWithoutLeaks = environment.merging(
+        environment["ASAN_OPTIONS"].map { ["ASAN_OPTIONS": $0 + " detect_leaks=0"] } ?? [:]
+    ) { $1 }
     /// True under a sanitizer. A program then is about ten times slower, and its memory use has no meaning.
     static let isOn = environment["SWITCHYARD_SANITIZER"] != nil
 }

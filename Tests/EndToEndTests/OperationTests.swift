@@ -77,6 +77,7 @@ struct OperationTests {
         #expect(
             Set(status.keys) == [
                 "running", "version", "state", "pid", "configuration", "started", "uptime_s", "generation", "events", "sources", "inputs",
+                "module_sources",
                 "routes", "lanes",
                 "held", "erasures", "spools",
             ])

@@ -65,7 +65,7 @@ private struct PageClient {
         let sent = ["Host": host].merging(headers) { $1 }.compactMapValues(\.self)
         let text =
             "\(method) \(path) HTTP/1.1\r\n" + sent.map { "\($0): \($1)\r\n" }.joined()
-            + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+            + (headers["Content-Length"] == nil ? "Content-Length: \(body.utf8.count)\r\n" : "") + "\r\n\(body)"
         _ = text.withCString { write(descriptor, $0, strlen($0)) }
         return Answer(String(decoding: FileHandle(fileDescriptor: descriptor).readDataToEndOfFile(), as: UTF8.self))
     }
@@ -115,6 +115,24 @@ struct PageEntryTests {
         // The address still answers what it answers without a page, and the control socket is not there.
         #expect(try client.ask("GET", "/healthz").status == 200)
         #expect(try client.ask("POST", "/page").status == 404)
+    }
+
+    @Test("nothing of a body is read before it is known that the sender may send it")
+    func bodies() throws {
+        let client = try PageClient()
+        defer { client.end() }
+        let session = try client.session()
+        let promised = ["Content-Length": "1000000"]
+        /// The body never comes, so an answer was given by the head.
+        func status(_ path: String, _ headers: [String: String?]) throws -> Int {
+            try client.ask("POST", path, headers.merging(promised) { $1 }).status
+        }
+        #expect(try status("/page/draft/check", ["Origin": client.origin]) == 401)
+        #expect(try status("/page/draft/check", session.merging(["X-Switchyard-Token": "0"]) { $1 }) == 403)
+        #expect(try status("/page/draft/check", session.merging(["Host": "evil.example"]) { $1 }) == 403)
+        #expect(try status("/page/enter", ["Origin": client.origin]) == 413)
+        #expect(try status("/page/draft/check", session) == 413)
+        #expect(try status("/page/letters", session) == 413)
     }
 
     @Test("a link gives one session, which shows the page, its files and the status that the command shows")

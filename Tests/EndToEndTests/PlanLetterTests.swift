@@ -22,6 +22,7 @@ struct PlanLetterTests {
         let run = try router.run(["run", "--stats", "json"], input: #"{"event":"order","messageId":"n"}"# + "\n" + good + "\n")
         #expect(router.lines("out.ndjson") == [good], "\(run.errors)")
         #expect(run.errors.contains(#""lost":1,"#), "\(run.errors)")
+        #expect(run.code == 69, "a lost letter ends the run with the code of a loss: \(run.errors)")
         #expect(run.errors.contains("events lost: 1, and more may follow"), "\(run.errors)")
         #expect(run.errors.contains(#""violations":{"count":0,"mark":0,"strip":0,"reject":1}"#), "\(run.errors)")
     }

@@ -1,5 +1,6 @@
 // Damage to the files of a durable queue while no router runs: the messages, the counts and the exit code of the next run.
 
+import CSQLite
 import Foundation
 import Glibc
 import Testing
@@ -13,10 +14,26 @@ private func routes(_ provider: String) -> String {
 
 @Suite("A damaged queue on disk, end to end")
 struct SpoolDamageTests {
-    /// Returns a folder after a kill, in which 40 events wait, most of them in the SQLite log.
+    /// A reader of a database. As long as it is there, nobody can copy what is in the log into the database and empty the log.
+    private final class LogReader {
+        private var database: OpaquePointer?
+
+        init(_ path: String) throws {
+            try #require(sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY, nil) == SQLITE_OK)
+            // The log stays as it is when this reader leaves as the last one.
+            try #require(csqlite_keep_log(database, 1) == SQLITE_OK)
+            try #require(sqlite3_exec(database, "BEGIN; SELECT count(*) FROM sqlite_schema", nil, nil, nil) == SQLITE_OK)
+        }
+        deinit { sqlite3_close(database) }
+    }
+
+    /// Returns a folder after a kill, in which 40 events wait, all of them in the SQLite log. A lane that has nothing to do empties its log
+    /// after a second, which the reader prevents.
     private func killed() throws -> TestRouter {
         let router = try TestRouter(routes: routes(#""plugin": "http", "url": "http://127.0.0.1:9""#))
         let run = try router.startRouter()
+        let reader = try LogReader(router.path("state/spool-far.sqlite"))
+        defer { withExtendedLifetime(reader) {} }
         run.send((0..<40).map { "{\"event\":\"e\",\"n\":\($0)}\n" }.joined())
         try waitUntil("all are stored") { (try router.status()["lanes"] as? [NSDictionary])?.first?["events"] as? Int == 40 }
         run.end(by: SIGKILL)

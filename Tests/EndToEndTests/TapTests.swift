@@ -253,6 +253,18 @@ struct TapTests {
         #expect(run.finish().code == 0)
     }
 
+    @Test("Ctrl-C ends the command and its tap at the router", arguments: [SIGINT, SIGTERM])
+    func interrupted(signal: Int32) throws {
+        let (router, run) = try start()
+        let socket = router.path("state/control.sock")
+        let tap = try router.start(["tap", "--raw"])
+        try waitUntil("the tap is open") { try ControlSocket.post(socket, "/tap/1").status == 200 }
+        tap.signal(signal)
+        #expect(tap.finish().code == 0)
+        #expect(try ControlSocket.post(socket, "/tap/1").status == 404)
+        #expect(run.finish().code == 0)
+    }
+
     @Test("when the router ends, the command says so")
     func end() throws {
         let (router, run) = try start()

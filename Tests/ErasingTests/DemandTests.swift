@@ -4,6 +4,7 @@ import Events
 import Plans
 import Platform
 import StoreFixtures
+import TestSupport
 import Testing
 
 @testable import Erasing
@@ -12,7 +13,7 @@ import Testing
 struct DemandTests {
     @Test("makes a job for each provider to which a route leads, and for each that has a queue or dead letters")
     func providers() throws {
-        let run = try Run(plan(providers: ["a", "b", "c"], routed: [0]), others: ["b", "gone"])
+        let run = try Run(plan(providers: ["a", "b", "c"], routed: [0]), stored: ["b", "gone"])
         try run.begin(demand("u1"))
         let jobs = try run.jobs
         #expect(jobs.map(\.provider) == ["a", "b", "gone"])
@@ -20,6 +21,39 @@ struct DemandTests {
         #expect(jobs.map(\.words) == ["", ErasureDemand.noRoute, ErasureDemand.noProvider])
         #expect(jobs.allSatisfy { $0.contents?.named == [NamedID("u1")] && $0.outOfReach == ["ids:ab12"] })
         #expect(run.lines.filter { $0.contains("needs a person") }.count == 2)
+    }
+
+    @Test("makes a job for each provider that may have got events, also after it has left the configuration and after a kill")
+    func receivers() throws {
+        let run = try Run(plan(providers: ["a", "b", "c"], routed: [0]))
+        try run.erasures.remember(["a", "b"])
+        let since = run.time.clock.wall()
+        run.time.advance(.seconds(5))
+        try run.erasures.remember(["b", "gone"])
+        try run.kill()
+        #expect(
+            try run.erasures.receivers() == [
+                Receiver(provider: "a", since: since), Receiver(provider: "b", since: since),
+                Receiver(provider: "gone", since: since + 5_000_000_000),
+            ])
+        try run.begin(demand("u1"))
+        #expect(try run.jobs.map(\.provider) == ["a", "b", "gone"])
+        #expect(try run.jobs.map(\.words) == ["", ErasureDemand.noRoute, ErasureDemand.goneProvider])
+    }
+
+    @Test("makes no job for a provider that was forgotten; one that is configured or has something stored is not forgotten")
+    func forgets() throws {
+        let run = try Run(plan(providers: ["a"], routed: [0]), stored: ["kept"])
+        #expect(try run.erasures.forget("gone") == .unknown)
+        try run.erasures.remember(["a", "gone", "gone too", "kept"])
+        #expect(try run.erasures.forget("a") == .isConfigured)
+        #expect(try run.erasures.forget("kept") == .isStored)
+        #expect(try run.erasures.forget("gone") == nil)
+        #expect(try run.erasures.forget("gone") == .unknown)
+        try run.begin(demand("u1"))
+        #expect(try run.jobs.map(\.provider) == ["a", "gone too", "kept"])
+        try run.kill()
+        #expect(try run.erasures.receivers().map(\.provider) == ["a", "gone too", "kept"])
     }
 
     @Test("asks a provider that got hashed ids for the hashes alone, under the name and with the digits of the route")

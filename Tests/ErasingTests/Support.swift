@@ -87,7 +87,7 @@ final class Run {
 
     init(
         _ plan: Plan = plan(), folder: Folder = Folder(inMemory: true), time: ManualClock = ManualClock(), key: Int = 0,
-        others: Set<String> = []
+        stored: Set<String> = []
     )
         throws
     {
@@ -95,18 +95,18 @@ final class Run {
         self.time = time
         present = Monitor(plan)
         ciphers = [Cipher(keys[key], for: .erasures)]
-        erasures = try Run.open(folder, time, ciphers, present, provider, said, others)
+        erasures = try Run.open(folder, time, ciphers, present, provider, said, stored)
     }
 
     private static func open(
         _ folder: Folder, _ time: ManualClock, _ ciphers: [Cipher], _ present: Monitor<Plan>, _ provider: ScriptedProvider,
-        _ said: Monitor<[String]>, _ others: Set<String>
+        _ said: Monitor<[String]>, _ stored: Set<String>
     ) throws -> Erasures {
         var options = ErasureFile.Options(ciphers: ciphers)
         options.say = { line in said.withLock { $0.append(line) } }
         let store = try ErasureStore(in: folder.path, options: options, clock: time.clock)
         return Erasures(
-            store, plan: { present.withLock { $0 } }, others: { others },
+            store, plan: { present.withLock { $0 } }, stored: { stored },
             target: { name in present.withLock { $0 }.providers.contains { $0.name == name } ? provider.target() : nil },
             clock: time.clock, start: { _, body in body() }, say: { line in said.withLock { $0.append(line) } })
     }

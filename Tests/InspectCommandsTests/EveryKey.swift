@@ -23,7 +23,16 @@ struct ProbeModules: ModuleCatalog {
                            {"type":"object","properties":{"wrap":{"type":"string"}},"additionalProperties":false}]},
           "headers":{"type":"object","additionalProperties":{"type":"string","writeOnly":true}}},"additionalProperties":false}}
         """#
-    static let probe = try! ModuleDescription.read(json: text)
+    private static let sourceText = #"""
+        {"name":"probe","version":"1","summary":"for tests","settings":{"type":"object","properties":{
+          "flag":{"type":"boolean","default":false},
+          "tags":{"type":"array","items":{"type":"string"}}},"additionalProperties":false}}
+        """#
+    static let probe = {
+        var probe = try! ModuleDescription.read(json: text)
+        probe.source = try! SourceDescription.read(json: sourceText)
+        return probe
+    }()
 
     var names: [String] { ["probe"] }
     func description(of module: String) -> ModuleDescription? { module == "probe" ? ProbeModules.probe : nil }
@@ -73,6 +82,7 @@ enum EveryKey {
               "limits": { "body": "3MB", "decoded": "2MB", "ratio": 50, "codings": 1, "head": "16KiB", "headers": 50, "url": "4KiB",
                 "events": 500, "connections": 600, "by_address": 20, "memory": "64MB", "head_time": "4s", "idle": "20s", "pause": "6s",
                 "request": "40s", "rate": "2KB", "answer_within": "1s", "reply": "11s" } },
+            "log": { "plugin": "probe", "flag": true, "tags": ["a", "b"], "consent": "write", "in_flight": "3MB", "lint": { "allow": ["SY0001"] } },
             "public": { "plugin": "http", "listen": "127.0.0.1:8080", "open": true, "lint": { "allow": ["SY0001"] } } },
           "lint": { "allow": ["SY0001"] },
           "consent": {

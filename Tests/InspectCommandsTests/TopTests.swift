@@ -40,6 +40,39 @@ private func cells(_ line: String) -> [String] { line.split(separator: " ").map(
             cells(lines[9]) == ["crm", "open", "200", "≤1s", "≤1s", "12", "1m", "2.0", "kB", "0", "B", "closed", "0"])
     }
 
+    @Test("shows how far the sources of modules are behind, and marks one that has a fault or lost something")
+    func moduleSources() {
+        func source(_ change: (inout String) -> Void = { _ in }, acknowledged: Int = 0) -> JSONValue {
+            var module = """
+                {"name":"log","state":"connected","message":"","behind_events":12000,"behind_s":90.5,"open_blocks":3,"open_bytes":2048,
+                 "waiting_blocks":1,"paused":false,"ended":false,"acknowledged_blocks":\(acknowledged),"wrong_blocks":0,"lost_blocks":0}
+                """
+            change(&module)
+            return JSONValue(parsing: status().json.dropLast() + ",\"module_sources\":[\(module)]}")!
+        }
+        let lines = table(source(acknowledged: 50), before: source(acknowledged: 10))
+        #expect(lines[5].hasPrefix("MODULE SOURCE      STATE  BEHIND  BEHIND BY  BLOCKS/s  UNANSWERED"))
+        #expect(cells(lines[6]) == ["log", "connected", "12,000", "1m", "20", "3", "2.0", "kB", "0", "0"])
+        let unknown = source { $0 = $0.replacingOccurrences(of: "12000", with: "null").replacingOccurrences(of: "90.5", with: "null") }
+        #expect(cells(table(unknown)[6]).prefix(5) == ["log", "connected", "-", "-", "-"])
+        for (member, state) in [("paused", "paused"), ("ended", "ended")] {
+            let there = source { $0 = $0.replacingOccurrences(of: "\"\(member)\":false", with: "\"\(member)\":true") }
+            #expect(cells(table(there)[6])[1] == state)
+        }
+        let fault = source {
+            $0 = $0.replacingOccurrences(of: "connected", with: "fault")
+            $0 = $0.replacingOccurrences(of: "\"paused\":false", with: "\"paused\":true")
+        }
+        #expect(cells(table(fault)[6])[1] == "fault")
+        #expect(!table(source(), isColoured: true)[6].hasPrefix("\u{1b}"))
+        for (good, bad) in [
+            ("\"connected\"", "\"fault\""), ("wrong_blocks\":0", "wrong_blocks\":1"), ("lost_blocks\":0", "lost_blocks\":1"),
+        ] {
+            let marked = source { $0 = $0.replacingOccurrences(of: good, with: bad) }
+            #expect(table(marked, isColoured: true)[6].hasPrefix("\u{1b}[33mlog"))
+        }
+    }
+
     @Test("shows no rate at the first look, and none below zero after a new start")
     func unknown() {
         #expect(cells(table(status(events: 10))[3]) == ["web", "10", "-", "3"])

@@ -22,6 +22,18 @@ struct CheckerTests {
         #expect(schema.violation(#"[]"#) == ": type")
     }
 
+    @Test func schemasOfTheSameTextThatReferToOtherPlacesAreNotTakenForOne() throws {
+        let schema = try SchemaUnderTest(
+            ##"""
+            {"$defs": {"x": {"type": "string"}},
+             "properties": {"a": {"$ref": "#/$defs/x"},
+              "b": {"$id": "https://example.com/b", "$defs": {"x": {"type": "number"}}, "properties": {"c": {"$ref": "#/$defs/x"}}}}}
+            """##)
+        #expect(schema.violation(#"{"a": "s", "b": {"c": 1}}"#) == nil)
+        #expect(schema.violation(#"{"a": 1}"#) == "/a: type")
+        #expect(schema.violation(#"{"b": {"c": "s"}}"#) == "/b/c: type")
+    }
+
     @Test func aKeyThatStandsTwiceIsAViolationHoweverItIsWritten() throws {
         let schema = try SchemaUnderTest(#"{"properties": {"a": true}}"#)
         #expect(schema.violation(#"{"a": 1, "a": 1}"#) == "/a: duplicate")

@@ -62,7 +62,9 @@ struct QuickTests {
             #""minimum": 0"#, #""type": "number", "minimum": 0, "maximum": 100"#, #""maximum": -3.5"#, #""minimum": -2, "type": "integer""#,
             #""minimum": 12.5, "maximum": 99999"#, #""minimum": 1e3"#, #""exclusiveMinimum": 3"#, #""multipleOf": 0.5"#,
             #""minLength": 1"#, #""minLength": 2, "maxLength": 9"#, #""maxLength": 0"#, #""minLength": 1e30"#, #""pattern": "a""#,
-            #""enum": ["a", "\n", 7, null, "\u00e9"]"#, #""const": true"#, #""items": {"type": "integer"}"#, #""type": []"#,
+            #""enum": ["a", "\n", 7, null, "\u00e9"]"#, #""enum": ["a", "京", "longer text", "longer textlonger text"]"#, #""const": "a""#,
+            #""enum": ["", "a", true], "type": "string""#, #""enum": ["a", "aa", "é"], "minLength": 2"#, #""const": true"#,
+            #""items": {"type": "integer"}"#, #""type": []"#,
         ]
         var chance = Chance(seed: 17)
         for schema in schemas {

@@ -172,6 +172,27 @@ import Testing
         return plan
     }
 
+    @Test("a condition with a costly part before an equality takes its steps whether the equality fails or not")
+    func steps() throws {
+        var plan = fourteen("type")
+        plan.routes += try (0..<14).map { n in
+            let condition = try Expression.condition("l.all(x, l.all(y, x + y > 0)) && a == 'v\(n)'")
+            return route { $0.condition = condition }
+        }
+        let fixture = JudgeFixture(plan)
+        #expect(fixture.ruleset.rules.index != nil)
+        var seen: Set<Verdict> = []
+        for length in [5, 100, 200] {
+            let event = #"{"a":"v13","l":[\#(Array(repeating: "1", count: length).joined(separator: ","))]}"#
+            let expected = fixture.verdicts(event)[27]
+            let before = fixture.tally[27, expected]
+            fixture.take(event)
+            #expect(fixture.tally[27, expected] == before + 1, "\(expected) of a list of \(length)")
+            seen.insert(expected)
+        }
+        #expect(seen == [.admitted, .filtered(.whereErrors)])
+    }
+
     @Test("routes that the key of an event excludes are counted so, and not as filtered by their values")
     func keys() {
         var plan = fourteen("a")

@@ -118,6 +118,25 @@ import Testing
             "\(found)")
     }
 
+    @Test("tries another event of those that are alike for the route, if what is wrong with the first one is no finding")
+    func alike() {
+        let event = #"{"properties":{"type":"object","properties":{"count":{"type":"integer"}}}}"#
+        let plan = #"{"unplanned":"reject","events":{"free":{},"first":\#(event),"second":\#(event),"third":\#(event)}}"#
+        func find(_ first: String, _ second: String) -> [String] {
+            let text =
+                #"{"plan":"plan.json","providers":{"a":{"plugin":"vendor"}},"routes":[{\#(first),"to":["a"]},{\#(second),"to":["a"]}]}"#
+            return findings(text, plan: plan).filter { $0.rule.number == "SY0107" }.map { "\($0.path): \($0.reason)" }
+        }
+        let condition = #""where":"properties.count > 5""#
+        // The first event is taken by an earlier route, or the plan says nothing of its members.
+        let rest = find(#""events":["first"]"#, #""events":["first","second","third"],"else":true,\#(condition)"#)
+        #expect(
+            rest.count == 1 && rest[0].contains("routes[1].where: ") && rest[0].contains("for second without properties.count"), "\(rest)")
+        let known = find(#""events":["x"]"#, condition)
+        #expect(known.count == 1 && known[0].contains("for first without properties.count"), "\(known)")
+        #expect(find(#""events":["first","second","third"]"#, #""else":true,\#(condition)"#).isEmpty)
+    }
+
     @Test("says nothing of events that an earlier route takes from one with else")
     func rest() {
         let route = #""events":["bought"],"else":true,"where":"properties.count > 5""#

@@ -152,18 +152,23 @@ struct ListingTests {
 
     @Test("the table has a line for each usable module, and then one for each that cannot be used")
     func table() {
-        let file = ModuleDescription(name: "file", version: "1.0.0", summary: "Appends events to a file", settings: .init())
+        var file = ModuleDescription(name: "file", version: "1.0.0", summary: "Appends events to a file", settings: .init())
+        file.source = SourceDescription(name: "file", version: "1.0.0", summary: "Reads events", settings: .init())
+        let log = ModuleDescription(only: SourceDescription(name: "log", version: "2", summary: "Reads a log", settings: .init()))
         let noop = ModuleDescription(name: "noop", version: "1.10.0", summary: "Swallows\tevents", settings: .init())
         let text = Listing.table([
             InstalledModule(name: "bad", path: "/p/bad.so", state: .failure(ModuleFault("/p/bad.so: has no table"))),
             InstalledModule(name: "file", path: "/p/file.so", state: .success(file)),
+            InstalledModule(name: "log", path: "/p/log.so", state: .success(log)),
             InstalledModule(name: "noop", path: "/p/noop.so", state: .success(noop)),
         ])
         #expect(
             text == """
-                NAME  VERSION  WHAT IT DOES              FILE
-                file  1.0.0    Appends events to a file  /p/file.so
-                noop  1.10.0   Swallows\\tevents          /p/noop.so
+                NAME  VERSION  KIND      WHAT IT DOES              FILE
+                file  1.0.0    provider  Appends events to a file  /p/file.so
+                file  1.0.0    source    Reads events              /p/file.so
+                log   2        source    Reads a log               /p/log.so
+                noop  1.10.0   provider  Swallows\\tevents          /p/noop.so
                 bad cannot be used: /p/bad.so: has no table
 
                 """)

@@ -239,6 +239,19 @@ struct AccountTests {
         #expect(!provider.balances)
     }
 
+    @Test("is not complete if a dead letter is lost, also one of an event that is in no lane")
+    func letters() {
+        let fixture = RouterFixture([Sink()])
+        fixture.send("{\"n\":1}\n")
+        var account = fixture.finish()
+        #expect(account.isComplete && !account.lostSome && account.balances)
+        account.providers[0].lane.lost = 1
+        #expect(!account.isComplete && account.lostSome && account.balances)
+        // That no reader is left for the events says nothing of the letters.
+        account.providers[0].isClosed = true
+        #expect(account.lostSome)
+    }
+
     @Test("calls a destination that its reader closed incomplete, but not lost if all are closed")
     func closed() {
         let sinks = [Sink(answers: false), Sink(answers: false)]

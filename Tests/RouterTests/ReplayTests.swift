@@ -7,6 +7,7 @@ import Ledger
 import Plans
 import Platform
 import Queueing
+import TestSupport
 import Testing
 
 @testable import Admission
@@ -131,10 +132,15 @@ struct ReplayTests {
         let late = Monitor<(@Sendable (BatchOutcome) -> Void)?>(nil)
         final class LateProvider: Provider {
             let late: Monitor<(@Sendable (BatchOutcome) -> Void)?>
-            init(_ late: Monitor<(@Sendable (BatchOutcome) -> Void)?>) { self.late = late }
+            let time: ManualClock
+            init(_ late: Monitor<(@Sendable (BatchOutcome) -> Void)?>, _ time: ManualClock) { (self.late, self.time) = (late, time) }
             func deliver(_ batch: Batch, attempt: Int, _ done: @escaping @Sendable (BatchOutcome) -> Void) {
                 let isFirst = String(decoding: batch.event(0), as: UTF8.self) == "{\"n\":0}"
-                if isFirst, attempt == 1 { return late.withLock { $0 = done } }
+                if isFirst, attempt == 1 {
+                    late.withLock { $0 = done }
+                    // The deadline passes.
+                    return time.advance(.seconds(1))
+                }
                 if !isFirst { late.withLock { $0 }?(BatchOutcome(.delivered)) }
                 done(BatchOutcome(.rejected(Answer("no"))))
             }
@@ -145,9 +151,14 @@ struct ReplayTests {
         }
         var impatient = plan()
         impatient.providers[0].delivery.deadline = .milliseconds(1)
-        let account = try Replay(impatient, letters.file, options: ReplayOptions()) { _ in }.run { _ in
-            Outlet(provider: LateProvider(late), concurrency: 1)
-        }[0]
+        let time = ManualClock()
+        var options = ReplayOptions()
+        options.clock = time.clock
+        // The message is the sign that the deadline has passed. Then the pause before the next attempt passes too.
+        let replay = Replay(impatient, letters.file, options: options) { message in
+            if message.contains("no answer") { time.advance(.milliseconds(1)) }
+        }
+        let account = try replay.run { _ in Outlet(provider: LateProvider(late, time), concurrency: 1) }[0]
         #expect(account.delivered == 0 && account.failed == 2 && account.balances)
         #expect(letters.left.count == 2)
     }

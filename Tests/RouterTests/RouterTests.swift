@@ -168,7 +168,7 @@ struct RouterTests {
     @Test("that is stopped ends after the drain time, even if a worker waits for space in a full lane", arguments: [1, 2])
     func stopsWhileBlocked(workers: Int) {
         let hanging = Store(nil)
-        let fixture = RouterFixture([hanging], memory: 100, workers: workers, drain: .zero)
+        let fixture = RouterFixture([hanging], memory: 100, workers: workers, drain: .zero, shutdown: .zero)
         fixture.send(String(repeating: #"{"pad":"\#(String(repeating: "x", count: 80))"}"# + "\n", count: 200))
         hanging.wait(for: 1)
         fixture.router.stopReading()

@@ -13,7 +13,7 @@ struct PlanUnderTest {
 
     init(_ text: String) throws {
         plan = try PlanFile.read(Array(text.utf8)).get()
-        paths = PathTrie(plan.paths)
+        paths = PathTrie(plan.paths, listing: TrackingPlan.properties)
     }
 
     /// Returns what becomes of the event: its text, or `rejected`. `found` is the violation and what was done.

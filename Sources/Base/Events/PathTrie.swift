@@ -7,6 +7,8 @@ public final class PathTrie: @unchecked Sendable {
 
     /// The number of slots of an event: one for each path, its ancestors, the root, and slot 0.
     public let count: Int
+    /// The slot of the object whose members are listed (`ListedMembers`), or 0 if there is none.
+    public let listed: Int
 
     let nodes: UnsafeMutablePointer<Node>
     let entries: UnsafeMutablePointer<Entry>
@@ -51,7 +53,8 @@ public final class PathTrie: @unchecked Sendable {
         var next = 0
     }
 
-    public init(_ wanted: [Path]) {
+    /// `listing` is one of the paths: the scanner lists all members of the object there, wanted or not.
+    public init(_ wanted: [Path], listing: Path? = nil) {
         var paths = [Path(keys: []), Path(keys: [])]
         var keys = ["", ""]
         var parents = [0, 0]
@@ -83,6 +86,8 @@ public final class PathTrie: @unchecked Sendable {
         self.parents = parents
         self.childLists = children
         self.slots = slots
+        listed = listing.flatMap { slots[$0] } ?? 0
+        assert(listing == nil || listed > PathTrie.root, "the members of an object are listed that is not wanted")
         assert(parents.enumerated().dropFirst(2).allSatisfy { $1 >= PathTrie.root && $1 < $0 }, "a member comes before its object")
         assert((2..<count).allSatisfy(isFound), "a wanted key cannot be looked up")
     }
@@ -150,8 +155,9 @@ private struct KeyTables {
         while 1 << bits < wanted.count * 2 { bits += 1 }
         var multiplier: UInt32 = 0x9e37_79b1
         // A large number of keys cannot all have separate places. Then some keys share a place.
+        var taken = PlaceMarks()
         for attempt in 1..<256
-        where wanted.count <= 32 && Set(seeds.map { place($0, multiplier: multiplier, shift: 32 - bits) }).count < wanted.count {
+        where wanted.count <= 32 && !taken.areApart(seeds, multiplier: multiplier, bits: bits) {
             multiplier = multiplier &* 0x915f_77f5 &+ 0x6a09_e667 | 1
             if attempt % 64 == 0 { bits += 1 }
         }
@@ -207,6 +213,25 @@ private struct KeyTables {
         let memory = UnsafeMutablePointer<Element>.allocate(capacity: elements.count)
         _ = UnsafeMutableBufferPointer(start: memory, count: elements.count).initialize(from: elements)
         return memory
+    }
+}
+
+/// Marks the places in a table that keys have taken. It is used again for each multiplier, without clearing.
+private struct PlaceMarks {
+    /// The number of the attempt that took each place last.
+    private var marks: [UInt32] = []
+    private var attempt: UInt32 = 0
+
+    /// Returns true if the multiplier gives each seed a place of its own in a table of `1 << bits` places.
+    mutating func areApart(_ seeds: [UInt32], multiplier: UInt32, bits: UInt32) -> Bool {
+        if marks.count < 1 << Int(bits) { marks = Array(repeating: attempt, count: 1 << Int(bits)) }
+        attempt += 1
+        for seed in seeds {
+            let at = place(seed, multiplier: multiplier, shift: 32 - bits)
+            if marks[at] == attempt { return false }
+            marks[at] = attempt
+        }
+        return true
     }
 }
 

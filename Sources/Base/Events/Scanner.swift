@@ -38,11 +38,13 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
         self.depth = depth
         lookup = KeyLookup(paths)
         stops = Stops(lookahead)
-        slots = .allocate(capacity: paths.count)
-        slots.initialize(repeating: Slot(), count: paths.count)
-        otherSlots = .allocate(capacity: paths.count)
-        otherSlots.initialize(repeating: Slot(), count: paths.count)
-        slotCount = paths.count
+        // Behind the slots are the number of listed members and the list.
+        let capacity = paths.listed == 0 ? paths.count : paths.count + 1 + ListedMembers.most
+        slots = .allocate(capacity: capacity)
+        slots.initialize(repeating: Slot(), count: capacity)
+        otherSlots = .allocate(capacity: capacity)
+        otherSlots.initialize(repeating: Slot(), count: capacity)
+        slotCount = paths.listed == 0 ? paths.count : paths.count + 1
         enclosing = .allocate(capacity: depth)
         isList = .allocate(capacity: depth)
     }
@@ -63,7 +65,7 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
         let newline = stops.mark(block, Int(start))
         lineEnd = UInt32(truncatingIfNeeded: newline)
         assert(newline >= Int(start) && newline <= Int(UInt32.max), "the end of a line is outside its block")
-        guard read(block, Int(start)) else { return nil }
+        guard paths.listed == 0 ? read(block, Int(start)) : readListing(block, Int(start)) else { return nil }
         let isCarriageReturn = newline > start && block[newline &- 1] == UInt8(ascii: "\r")
         let end = isCarriageReturn ? lineEnd &- 1 : lineEnd
         assert(slots[PathTrie.root].start >= start && slots[PathTrie.root].end <= end, "an event is outside its line")
@@ -71,12 +73,18 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
         return ScannedEvent(block: block, start: start, end: end, slots: UnsafePointer(slots))
     }
 
+    @inline(never) private mutating func read(_ text: Bytes, _ start: Int) -> Bool { read(text, start, lists: false) }
+    @inline(never) private mutating func readListing(_ text: Bytes, _ start: Int) -> Bool { read(text, start, lists: true) }
+
     /// Reads the whole line. `i` counts from the start of the block, like all offsets here. This loop reads the event and its objects. It
-    /// leaves arrays to `skipArray`, because no path leads into them.
-    @inline(never) private mutating func read(_ text: Bytes, _ start: Int) -> Bool {
+    /// leaves arrays to `skipArray`, because no path leads into them. `lists` is a constant: it is compiled for each of its values.
+    @inline(__always) private mutating func read(_ text: Bytes, _ start: Int, lists: Bool) -> Bool {
         let marks = stops.marks(start)
         let slots = slots
         let lookup = lookup
+        let listed = lists ? paths.listed : 0
+        let list = slots + (lists ? paths.count : 0)
+        var listCount = 0
         var level = 1
         var slot = PathTrie.root
         var members: UInt32 = 0
@@ -96,6 +104,7 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
             let keyEnd = KeyEnd(marks, i)
             let child: Int
             i = keyEnd.end
+            var closing = i
             if load16(text + i) == 0x3a22 {  // ":
                 child = lookup.child(slot, key: text + (key &+ 1), count: i &- key &- 1)
                 i &+= 2
@@ -106,6 +115,7 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
                     var isEscaped = false
                     i = restOfString(text, marks: marks, start: i, isEscaped: &isEscaped)
                     guard i > 0 else { return false }
+                    closing = i
                     child = rareChild(slot, key: text + (key &+ 1), count: i &- key &- 1, isEscaped: isEscaped)
                 }
                 i = skipBlanks(text, i &+ 1)
@@ -114,6 +124,13 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
             }
             i = skipBlanks(text, i)
 
+            if lists, slot == listed {
+                // Beyond the most members the last place is written again.
+                if listCount < ListedMembers.most { listCount &+= 1 }
+                list[listCount].key = UInt32(truncatingIfNeeded: key)
+                list[listCount].start = UInt32(truncatingIfNeeded: i)
+                list[listCount].members = UInt32(truncatingIfNeeded: closing &- key &- 1)
+            }
             if child != 0 {
                 guard slots[child].end == 0 else { return failDuplicate(child, text: text, key: key) }
                 slots[child].key = UInt32(truncatingIfNeeded: key)
@@ -143,6 +160,7 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
             guard i > 0 else { return false }
             // Slot 0 receives the ends of unwanted members, because writing is cheaper than a test.
             slots[child].end = UInt32(truncatingIfNeeded: i)
+            if lists, slot == listed { list[listCount].end = UInt32(truncatingIfNeeded: i) }
 
             // After a member follow another member, or the ends of the objects whose last member it was.
             while true {
@@ -161,7 +179,10 @@ public struct Scanner: ~Copyable, @unchecked Sendable {
                 slots[slot].members = members
                 slots[slot].end = UInt32(truncatingIfNeeded: i)
                 level &-= 1
-                if level == 0 { return endLine(text, i) }
+                if level == 0 {
+                    if lists { list[0].members = UInt32(truncatingIfNeeded: listCount) }
+                    return endLine(text, i)
+                }
                 slot = Int(enclosing[level].slot)
                 members = enclosing[level].members
             }

@@ -15,6 +15,26 @@ public struct Slot: Equatable {
     @inlinable @inline(__always) public var isPresent: Bool { end != 0 }
 }
 
+/// The members of the object that a trie lists, in the order of the event. They lie behind the slots of the event. Of a member, `key` is its
+/// opening quote and `members` the number of bytes between the quotes. `end` is noted only if the value is neither an object nor a list.
+public struct ListedMembers: BitwiseCopyable {
+    /// The most members that are listed. Of an object with more, none are.
+    public static let most = 64
+
+    public let first: UnsafePointer<Slot>
+    public let count: Int
+
+    /// Returns nil if the object has too many members, or is none. `slot` is `PathTrie.listed`, and `slots` is `PathTrie.count`.
+    @inlinable @inline(__always) public init?(of event: ScannedEvent, slot: Int, slots: Int) {
+        // The slot in front of the list has the number of members that it holds.
+        let noted = event.slots + slots
+        guard noted.pointee.members == event.slots[slot].members else { return nil }
+        guard event.block[Int(event.slots[slot].start)] == UInt8(ascii: "{") else { return nil }
+        first = noted + 1
+        count = Int(noted.pointee.members)
+    }
+}
+
 /// One valid event, as offsets into its block. It is borrowed and valid until the scan after the next one of its scanner.
 public struct ScannedEvent {
     /// The start of the block. Every offset counts from here.

@@ -89,6 +89,11 @@ public final class WakeUp: Sendable {
         write(descriptor, &one, 8)
     }
 
+    public var isRaised: Bool {
+        var look = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&look, 1, 0) == 1
+    }
+
     public func lower() {
         var count: UInt64 = 0
         read(descriptor, &count, 8)

@@ -24,6 +24,8 @@ public struct Instant: Hashable, Comparable, Sendable {
 extension Duration {
     /// The whole duration in nanoseconds. Durations of more than 292 years are limited to that.
     public var nanoseconds: Int64 {
+        // A duration under nine seconds has few enough attoseconds for one division.
+        if let short = Int64(exactly: attoseconds) { return short / 1_000_000_000 }
         let (seconds, fraction) = components
         let (scaled, isOver) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         let (sum, isOverWithFraction) = scaled.addingReportingOverflow(fraction / 1_000_000_000)

@@ -18,7 +18,8 @@ public let consentCommand = Command(
         consent set ID            records what a person agreed to, in place of earlier decisions: --level, --grant, --deny
         consent withdraw ID…      denies everything, or only --purposes; --from FILE reads the ids from a file, one per line
         consent erase ID…         withdraws everything, and asks each provider to erase what it holds; so does withdraw --erase
-        consent erasures          lists the erasures that are open or need a person: --all, --ids, --again, --done
+        consent erasures          lists the erasures that are open or need a person: --all, --ids, --again, --done;
+                                  --providers lists who may have got events; --forget removes one
         consent tie ID ID…        records that the ids belong to one person: a decision for one of them applies to all
         consent untie ID          removes the ties of an id
         consent export            lists each id, hashed, with what applies to it; with --history, each decision
@@ -55,6 +56,10 @@ public let consentCommand = Command(
         Option(name: "--ids", value: "NUMBER", about: "show an erasure with its ids (erasures)"),
         Option(name: "--again", value: "NUMBER", about: "ask again, after an erasure was given up or left to a person (erasures)"),
         Option(name: "--done", value: "NUMBER", about: "a person has erased the ids at the provider (erasures)"),
+        Option(name: "--providers", about: "list the providers that may have got events, which an erasure concerns (erasures)"),
+        Option(
+            name: "--forget", value: "PROVIDER",
+            about: "nothing is left at a provider that is not in the configuration any more (erasures)"),
         Option(name: "--export", value: "FOLDER", about: "write to files in a new folder, with an index (subject)"),
         Option(name: "--history", about: "list each decision, one per line (export)"),
         Option(name: "--json", about: "one JSON object, for machines (all but export, subject and report)"),

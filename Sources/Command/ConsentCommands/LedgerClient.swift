@@ -70,7 +70,7 @@ struct LedgerClient {
     private static func erasures(in folder: StateFolder, by plan: Plan, _ audit: AuditLog?) throws -> Erasures {
         let store = try ErasureStore.open(plan, in: folder.path, audit: audit) { Console.say($0) }!
         return Erasures(
-            store, plan: { plan }, others: { ErasureStore.storedProviders(in: folder.path) }, target: { _ in nil },
+            store, plan: { plan }, stored: { ErasureStore.storedProviders(in: folder.path) }, target: { _ in nil },
             say: { Console.say($0) })
     }
 

@@ -31,7 +31,7 @@ struct LedgerRequest: Sendable, Equatable {
             case .set: ["level", "grant", "deny", "version", "at", "json"]
             case .withdraw: ["purposes", "from", "erase", "json"]
             case .erase: ["from", "json"]
-            case .erasures: ["all", "ids", "again", "done", "json"]
+            case .erasures: ["all", "ids", "again", "done", "providers", "forget", "json"]
             case .export: ["format", "history"]
             case .report: ["format"]
             case .import: ["format", "at", "json"]
@@ -62,7 +62,7 @@ struct LedgerRequest: Sendable, Equatable {
     var use: Use? {
         switch action {
         case .get, .subject, .export, .receipts, .report: .looks
-        case .erasures: values["again"] == nil && values["done"] == nil ? .looks : .changes
+        case .erasures: ["again", "done", "forget"].allSatisfy { values[$0] == nil } ? .looks : .changes
         case .set, .withdraw, .erase, .tie, .untie, .import: .changes
         case .clock: values["believe"] == nil ? nil : .changes
         case .stats: nil

@@ -96,9 +96,9 @@ extension LedgerService {
 
     /// Lists the jobs, or shows or changes one.
     func listErasures(_ request: LedgerRequest) throws(ConsentRefusal) -> Response {
-        let chosen = ["ids", "again", "done"].filter { request.values[$0] != nil }
+        let chosen = ["ids", "again", "done", "providers", "forget"].filter { request.values[$0] != nil }
         guard chosen.count <= 1, chosen.isEmpty || request.values["all"] == nil else {
-            throw ConsentRefusal(400, "erasures takes one of all, ids, again and done")
+            throw ConsentRefusal(400, "erasures takes one of all, ids, again, done, providers and forget")
         }
         switch chosen.first {
         case "ids"?:
@@ -106,6 +106,8 @@ extension LedgerService {
             return shown(request, json: job.fullJSON) { job.text }
         case "again"?: return try askAgain(request)
         case "done"?: return try settle(request)
+        case "providers"?: return try listReceivers(request)
+        case "forget"?: return try forget(request)
         default: return try list(request)
         }
     }
@@ -138,6 +140,39 @@ extension LedgerService {
             throw ConsentRefusal(409, "erasure \(job.number) has ended")
         }
         return shown(request, json: "{\"done\":true}") { "erasure \(job.number) is done by hand, and its ids are forgotten\n" }
+    }
+
+    /// Lists the providers that may have got events.
+    private func listReceivers(_ request: LedgerRequest) throws(ConsentRefusal) -> Response {
+        let (receivers, configured) = try stored { (erasures) throws(StorageFault) in
+            (try erasures.receivers(), Set(erasures.configured))
+        }
+        let rows = receivers.map { receiver in
+            "{\"provider\":\(jsonQuoted(receiver.provider)),\"since\":\(jsonQuoted(timestamp(receiver.since))),"
+                + "\"configured\":\(configured.contains(receiver.provider))}"
+        }
+        return shown(request, json: "[\(rows.joined(separator: ","))]") {
+            if receivers.isEmpty { return "no provider may have got events\n" }
+            return receivers.map { receiver in
+                let gone = configured.contains(receiver.provider) ? "" : ", not in the configuration any more"
+                return "\(printable(receiver.provider)): since \(timestamp(receiver.since))\(gone)\n"
+            }.joined()
+        }
+    }
+
+    private func forget(_ request: LedgerRequest) throws(ConsentRefusal) -> Response {
+        let name = request.values["forget"] ?? ""
+        switch try stored({ (erasures) throws(StorageFault) in try erasures.forget(name) }) {
+        case nil:
+            return shown(request, json: "{\"forgotten\":true}") {
+                "\(printable(name)) is forgotten: later erasures do not concern it\n"
+            }
+        case .unknown: throw ConsentRefusal(409, "no provider \(printable(name)) is on record; --providers lists them")
+        case .isConfigured: throw ConsentRefusal(409, "\(printable(name)) is in the configuration, so it may get events; take it out first")
+        case .isStored:
+            throw ConsentRefusal(
+                409, "\(printable(name)) still has a queue or dead letters; see switchyard spool and switchyard dead-letters, or wait")
+        }
     }
 
     private func job(_ request: LedgerRequest, _ member: String) throws(ConsentRefusal) -> ErasureJob {

@@ -97,7 +97,8 @@ public struct LedgerService: Sendable {
         let subject = try id.map { (id) throws(ConsentRefusal) in
             try ledger.use { (file) throws(StorageFault) in (file.short(of: LedgerID(id)), []) }
         }
-        let what = "consent \(request.action.rawValue)"
+        let forgotten = request.values["forget"].map { " --forget \($0)" } ?? ""
+        let what = "consent \(request.action.rawValue)\(forgotten)"
         let count = request.ids.count > 1 ? request.ids.count : nil
         audit.note(.access(what, subject: subject, count: count, at: audit.now, keys: audit.keys, user: user))
         guard use == .looks else { return }

@@ -140,7 +140,9 @@ struct SubjectInquiry {
         for receipt in receipts { jobs += try erasures.jobs(of: receipt.number) }
         lines +=
             SubjectOverview(
-                plan: plan, stored: ErasureStore.storedProviders(in: folder), receipts: receipts, jobs: jobs,
+                plan: plan,
+                known: ErasureStore.storedProviders(in: folder).union(try erasures.receivers().map(\.provider)), receipts: receipts,
+                jobs: jobs,
                 setAside: SetAsideFiles(in: folder).names
             ).lines
     }

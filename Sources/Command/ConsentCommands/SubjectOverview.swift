@@ -9,8 +9,8 @@ internal import StateFiles
 
 struct SubjectOverview {
     let plan: Plan
-    /// The providers that have a queue or dead letters in the state folder.
-    let stored: Set<String>
+    /// The providers that have a queue or dead letters in the state folder, or may have got events.
+    let known: Set<String>
     /// The receipts of the person's withdrawals, and the jobs that began with them.
     let receipts: [WithdrawalReceipt]
     let jobs: [ErasureJob]
@@ -30,10 +30,10 @@ struct SubjectOverview {
         var routes: [String]
     }
 
-    /// The providers to which a route leads, or that have something in the state folder or a job.
+    /// The providers to which a route leads, that are known, or that have a job.
     private var providers: [Provider] {
         var found: [Provider] = []
-        let known = stored.union(jobs.map(\.provider))
+        let known = known.union(jobs.map(\.provider))
         for (index, provider) in plan.providers.enumerated() {
             let routes = plan.routes.filter { $0.providers.contains(index) }.map(\.name)
             guard !routes.isEmpty || known.contains(provider.name) else { continue }

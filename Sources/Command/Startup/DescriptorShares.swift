@@ -8,7 +8,7 @@ public struct DescriptorShares: Sendable, Equatable {
     static let keptForFiles = 48
     /// What is kept for each server of requests about the router: its 32 connections, and its own descriptors.
     static let keptForServer = 36
-    /// What is kept for each provider: its connections to the vendor, of which `http` has 64 at most, and the files of its queue.
+    /// What is kept for each provider, and for each source of a module: its connections to the vendor, of which `http` has 64 at most, and the files of its queue.
     static let keptForProvider = 72
     /// What is kept for each source of files: the most files that it follows at once.
     static let keptForFollower = 520
@@ -23,9 +23,10 @@ public struct DescriptorShares: Sendable, Equatable {
     /// `open` is the number of descriptors that are open before the first connection.
     public init(_ plan: Plan, limit: Int, open: Int) {
         let followers = plan.sources.count { $0.file != nil }
+        let modules = plan.sources.count { $0.module != nil }
         let wanted =
             DescriptorShares.keptForFiles + DescriptorShares.keptForServer * (plan.admin == nil ? 1 : 2)
-            + DescriptorShares.keptForProvider * plan.providers.count + DescriptorShares.keptForFollower * followers
+            + DescriptorShares.keptForProvider * (plan.providers.count + modules) + DescriptorShares.keptForFollower * followers
         let free = max(0, limit - open)
         self.limit = limit
         // Under a very low limit clients still get a quarter: a router that nobody can reach is of no use.

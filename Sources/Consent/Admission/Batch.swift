@@ -13,6 +13,8 @@ public final class Batch: @unchecked Sendable {
     public let entries: UnsafeBufferPointer<Entry>
     public let subjects: UnsafeBufferPointer<SubjectKey>
     private let parcel: Parcel
+    /// The marks of the sources that want to know when these events have come to their end. They live as long as the batch.
+    var marks: [EndMark] { parcel.marks }
 
     public init(_ parcel: consuming Parcel) {
         entries = parcel.entries
@@ -56,7 +58,10 @@ public final class Batch: @unchecked Sendable {
     /// Joins the events of several batches, one batch after the other.
     public convenience init(joining batches: [Batch]) {
         var whole = Parcel(roomFor: batches)
-        for batch in batches { whole.append(copying: 0..<batch.count, of: batch.parcel) }
+        for batch in batches {
+            whole.append(copying: 0..<batch.count, of: batch.parcel)
+            whole.attach(batch.marks)
+        }
         self.init(whole)
     }
 
@@ -64,6 +69,7 @@ public final class Batch: @unchecked Sendable {
     public func subset(_ indices: some Sequence<Int>) -> Batch {
         var part = Parcel()
         for index in indices { part.append(copying: index, of: parcel) }
+        part.attach(marks)
         return Batch(part)
     }
 }

@@ -54,6 +54,8 @@ public struct Parcel: ~Copyable, Sendable {
     public internal(set) var bytes: ByteBuffer
     @usableFromInline var entryColumn: Column<Entry>
     @usableFromInline var subjectColumn: Column<SubjectKey>
+    /// The marks of the sources that want to know when these events have come to their end.
+    public private(set) var marks: [EndMark] = []
 
     public init() {
         bytes = ByteBuffer()
@@ -87,7 +89,14 @@ public struct Parcel: ~Copyable, Sendable {
         bytes.removeAll()
         entryColumn.removeAll()
         subjectColumn.removeAll()
+        if !marks.isEmpty { marks = [] }
     }
+
+    /// Lets a mark follow the events of the parcel.
+    public mutating func attach(_ mark: EndMark) { marks.add([mark]) }
+
+    /// Lets the marks of another parcel follow the events of this one. Call it where events are copied from there.
+    public mutating func attach(_ others: [EndMark]) { if !others.isEmpty { marks.add(others) } }
 
     /// An event's line in the parcel that it was first written to. It is valid until that parcel changes.
     public struct Line {

@@ -20,10 +20,11 @@ public struct ErasureDemand: Sendable {
         self.origin = origin
     }
 
-    /// Returns the jobs. Every provider of the plan to which a route leads has one, since nobody records what it got. So has every name of
-    /// `others`, the providers that have a queue or dead letters in the state folder. A provider whose form of the ids is not known is never
-    /// asked; a person must act there.
-    func jobs(by plan: Plan, _ forms: KnownForms, others: Set<String>, at now: Int64) -> [ErasureJob] {
+    /// Returns the jobs. Every provider of the plan to which a route leads has one, since nobody records of whom it got events. So has every
+    /// name of `stored`, the providers that have a queue or dead letters, and of `receivers`, those that may have got events. A provider whose
+    /// form of the ids is not known is never asked; a person must act there.
+    func jobs(by plan: Plan, _ forms: KnownForms, stored: Set<String>, receivers: Set<String>, at now: Int64) -> [ErasureJob] {
+        let others = stored.union(receivers)
         assert(!ids.isEmpty && ids.count <= ErasureJob.mostIDs, "a job names nobody, or too many")
         let routed = Set(plan.routes.flatMap(\.providers))
         var jobs: [ErasureJob] = []
@@ -39,7 +40,7 @@ public struct ErasureDemand: Sendable {
         }
         for name in others.subtracting(plan.providers.map(\.name)).sorted() {
             var job = job(at: name, plugin: "", [], now)
-            job.leaveToPerson(ErasureDemand.noProvider, at: now)
+            job.leaveToPerson(stored.contains(name) ? ErasureDemand.noProvider : ErasureDemand.goneProvider, at: now)
             jobs.append(job)
         }
         return jobs
@@ -56,6 +57,7 @@ public struct ErasureDemand: Sendable {
     static let unknownForm = "no route passes these ids on as they are or hashed, so look there for what else identifies the person"
     static let noRoute = "no route leads to it now, so the form in which it got the ids is not known; erase them there by hand"
     static let noProvider = "it has a queue or dead letters and is not in the configuration; erase the ids there by hand"
+    static let goneProvider = "it may have got events, and is not in the configuration any more; erase the ids there by hand"
 }
 
 extension ErasureJob {

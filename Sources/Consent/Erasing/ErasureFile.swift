@@ -32,9 +32,10 @@ public final class ErasureFile: @unchecked Sendable {
     ]
     static let isWhole = guarded.whole("jobs")
     static let isReachWhole = guarded.whole("reaches")
+    static let isFactWhole = guarded.whole("about")
 
     private static let tables = """
-        CREATE TABLE about (  -- facts about the file, one in each row
+        CREATE TABLE about (  -- facts, one in each row: 'provider NAME' is the time since when this provider may have got events
           name TEXT PRIMARY KEY, value,
           checksum INTEGER  -- here and in all tables: over the other columns of the row
         ) WITHOUT ROWID;

@@ -1,4 +1,4 @@
-// The file of erasure jobs as several threads share it. It is made with the first job, so that a folder without erasures has none.
+// The file of erasure jobs as several threads share it. It is made by the first run that may send events, or with the first job.
 
 public import Platform
 
@@ -36,6 +36,18 @@ public final class ErasureStore: Sendable {
                 return try body(file)
             }
         }
+    }
+
+    /// Records that these providers may get events from now on. It must return before any of them is sent one: what a provider got before it
+    /// was on record would never be erased there once it is out of the configuration.
+    public func remember(_ providers: Set<String>) throws(StorageFault) {
+        if providers.isEmpty { return }
+        _ = try use(makes: true) { (file) throws(StorageFault) in try file.remember(providers, at: clock.wall()) }
+    }
+
+    /// The providers that may have got events, in the order of their names.
+    public func receivers() throws(StorageFault) -> [Receiver] {
+        try use { (file) throws(StorageFault) in try file.receivers() } ?? []
     }
 
     /// Returns the fault if the file was removed, moved away or replaced.

@@ -41,23 +41,23 @@ public final class Erasures: Sendable {
     let store: ErasureStore
     let plan: @Sendable () -> Plan
     let target: @Sendable (_ provider: String) -> ErasureTarget?
-    private let others: @Sendable () -> Set<String>
+    private let stored: @Sendable () -> Set<String>
     let clock: Clock
     let say: @Sendable (String) -> Void
     let start: @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) -> Void
     let state = Monitor(State())
 
-    /// `target` finds a provider of the present plan by its name. `others` returns the providers that have a queue or dead letters in the
-    /// state folder. `start` runs the call of a module, on a thread of its own.
+    /// `target` finds a provider of the present plan by its name. `stored` returns the providers that have a queue or dead letters. `start`
+    /// runs the call of a module, on a thread of its own.
     public init(
-        _ store: ErasureStore, plan: @escaping @Sendable () -> Plan, others: @escaping @Sendable () -> Set<String>,
+        _ store: ErasureStore, plan: @escaping @Sendable () -> Plan, stored: @escaping @Sendable () -> Set<String>,
         target: @escaping @Sendable (String) -> ErasureTarget?, clock: Clock = .system,
         start: @escaping @Sendable (String, @escaping @Sendable () -> Void) -> Void = { Thread.start($0, $1).detach() },
         say: @escaping @Sendable (String) -> Void
     ) {
         self.store = store
         self.plan = plan
-        self.others = others
+        self.stored = stored
         self.target = target
         self.clock = clock
         self.start = start
@@ -71,9 +71,10 @@ public final class Erasures: Sendable {
     /// Begins the jobs of these demands, whose withdrawals are on record. When this returns, the jobs are on disk.
     @discardableResult
     public func begin(_ demands: [ErasureDemand]) throws(StorageFault) -> [ErasureJob] {
-        let (plan, others, now) = (plan(), others(), clock.wall())
+        let (plan, stored, now) = (plan(), stored(), clock.wall())
+        let receivers = Set(try store.receivers().map(\.provider))
         let forms = KnownForms(plan)
-        let jobs = demands.flatMap { $0.jobs(by: plan, forms, others: others, at: now) }
+        let jobs = demands.flatMap { $0.jobs(by: plan, forms, stored: stored, receivers: receivers, at: now) }
         if jobs.isEmpty { return [] }
         let added = try store.use(makes: true) { (file) throws(StorageFault) in
             let added = try file.add(jobs)
@@ -88,6 +89,32 @@ public final class Erasures: Sendable {
         for job in added ?? [] where job.phase.needsPerson { tell(job) }
         wake()
         return added ?? []
+    }
+
+    /// Records that these providers may get events from now on.
+    public func remember(_ providers: Set<String>) throws(StorageFault) { try store.remember(providers) }
+
+    /// The names of the providers in the configuration.
+    public var configured: [String] { plan().providers.map(\.name) }
+
+    /// The providers that may have got events.
+    public func receivers() throws(StorageFault) -> [Receiver] { try store.receivers() }
+
+    /// Why a provider is not forgotten.
+    public enum StaysKnown: Sendable, Equatable {
+        case unknown
+        /// The configuration has it, so the next run would record it again.
+        case isConfigured
+        /// It has a queue or dead letters.
+        case isStored
+    }
+
+    /// Forgets that a provider may have got events, since nothing of it is left there. Returns nil if that is done.
+    public func forget(_ provider: String) throws(StorageFault) -> StaysKnown? {
+        if configured.contains(provider) { return .isConfigured }
+        if stored().contains(provider) { return .isStored }
+        let isForgotten = try store.use { (file) throws(StorageFault) in try file.forget(provider) } ?? false
+        return isForgotten ? nil : .unknown
     }
 
     public func jobs(after number: Int64 = 0, most: Int = 500) throws(StorageFault) -> [ErasureJob] {

@@ -44,12 +44,13 @@ public final class Generation: Sendable {
     }
 
     /// Keeps the events that the tracking plan rejects as dead letters of their providers. The log names the rule alone, since the place can
-    /// have a key of the event.
-    public func keep(rejected: [RejectedEvents]) {
-        for events in rejected {
+    /// have a key of the event. Returns the number of events that could not be kept.
+    @discardableResult
+    public func keep(rejected: [RejectedEvents]) -> Int {
+        rejected.reduce(0) { lost, events in
             var answer = Answer(events.reason)
             answer.shown = "violates the tracking plan (\(events.rule))"
-            destinations[events.provider].lane.keep(rejected: events.take(), answer)
+            return lost + destinations[events.provider].lane.keep(rejected: events.take(), answer)
         }
     }
 }

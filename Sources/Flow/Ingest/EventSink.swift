@@ -17,16 +17,36 @@ public struct Submitter: Sendable {
     public var isThere: (@Sendable () -> Bool)?
     /// True if its thread calls `judgeOffers` of the sink soon, before it waits for anything.
     public var offers = false
+    /// True if it is answered only when every event has come to its end: delivered, on disk, kept as a dead letter, or left out by a rule of
+    /// the configuration. Otherwise a place in a queue in memory is enough.
+    public var awaitsEnd = false
+    /// Called when the lines can no longer be given back, before the answer, by a thread that must not wait.
+    public var taken: (@Sendable () -> Void)?
 
     /// Why a line is not an event, by its index, if the line itself does not show it. The sink gives this reason in its answer and wherever
     /// it reports the line. It may only name lines that are not events.
     public var reasons: [Int: String] = [:]
+    /// Where the lines come from, if that tells more than the number of a line.
+    public var origin: LineOrigin?
 
     public init(source: Int, key: Int = 0, deadline: Instant? = nil, isThere: (@Sendable () -> Bool)? = nil) {
         self.source = source
         self.key = key
         self.deadline = deadline
         self.isThere = isThere
+    }
+}
+
+/// Where submitted lines come from, for reports about single lines.
+public struct LineOrigin: Sendable, Equatable {
+    /// One line of text, such as a topic and a partition. It may be empty.
+    public var name: String
+    /// The number of each line at its origin, such as its offset. It is empty if lines have none.
+    public var numbers: [Int64]
+
+    public init(name: String, numbers: [Int64]) {
+        self.name = name
+        self.numbers = numbers
     }
 }
 
@@ -52,6 +72,8 @@ public enum Submission: Sendable, Equatable {
     case overloaded(retryAfter: Int)
     /// The router is ending, and none of the lines was kept.
     case closing
+    /// Some of the events were lost after they were taken, and must be sent again. Only a submitter that awaits their end gets this.
+    case lost
 }
 
 /// A submitted line that is not an event.

@@ -270,6 +270,9 @@ final class FileFollower {
             case .overloaded(let seconds):
                 file.giveBack()
                 file.notBefore = now + .seconds(seconds)
+            case .lost:
+                assertionFailure("a followed file does not wait for the end of its events")
+                file.giveBack()
             case .closing:
                 file.giveBack()
                 isClosing = true

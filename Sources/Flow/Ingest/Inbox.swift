@@ -4,6 +4,7 @@
 // to the lanes before. A submission whose client has left while it waited is dropped.
 
 public import Events
+internal import Glibc
 public import Platform
 
 public final class Inbox: EventSink, Sendable {
@@ -119,14 +120,17 @@ public final class Inbox: EventSink, Sendable {
     public func submit(_ lines: consuming ByteBuffer, from submitter: Submitter, answer: @escaping @Sendable (Submission) -> Void) -> Bool {
         let now = clock.now()
         let deadline = submitter.deadline ?? now + limits.timeout
-        let portion = Submissions.Portion(
-            lines: countLines(lines.bytes), since: now, reasons: submitter.reasons, isThere: submitter.isThere
-        ) {
-            [clock, latency] result in
+        let measured: @Sendable (Submission) -> Void = { [clock, latency] result in
             let time = clock.now() - now
             latency.withLock { $0.note(time.nanoseconds) }
             answer(result)
         }
+        // The time until events have come to their end is that of their providers, and says nothing about the inbox.
+        var portion = Submissions.Portion(
+            lines: countLines(lines.bytes), since: now, reasons: submitter.reasons, isThere: submitter.isThere,
+            answer: submitter.awaitsEnd ? answer : measured)
+        (portion.awaitsEnd, portion.taken) = (submitter.awaitsEnd, submitter.taken)
+        portion.origin = submitter.origin
         let item = Item(lines, from: submitter, deadline: deadline, portion)
         let isOffer = submitter.offers
         enum Fate { case taken, refused, closing }
@@ -380,6 +384,13 @@ public final class Inbox: EventSink, Sendable {
 
 /// Returns the number of lines. The last line counts even if it has no newline.
 private func countLines(_ bytes: UnsafeRawBufferPointer) -> Int {
-    let ends = bytes.reduce(0) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 }
-    return bytes.isEmpty || bytes.last == UInt8(ascii: "\n") ? ends : ends + 1
+    guard var at = bytes.baseAddress else { return 0 }
+    let end = at + bytes.count
+    var count = 0
+    while at < end {
+        count += 1
+        guard let next = memchr(at, Int32(UInt8(ascii: "\n")), end - at) else { break }
+        at = UnsafeRawPointer(next) + 1
+    }
+    return count
 }

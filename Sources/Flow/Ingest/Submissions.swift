@@ -13,6 +13,12 @@ public final class Submissions: Sendable {
         public var isThere: (@Sendable () -> Bool)?
         /// The reasons that the submitter gave for lines that are not events, by their index.
         public var reasons: [Int: String]
+        /// True if the answer waits until every event has come to its end.
+        public var awaitsEnd = false
+        /// Called when the portion can no longer be given back.
+        public var taken: (@Sendable () -> Void)?
+        /// Where the lines come from, if the submitter said it.
+        public var origin: LineOrigin?
         public var answer: @Sendable (Submission) -> Void
 
         public init(
@@ -43,6 +49,7 @@ public final class Submissions: Sendable {
 
     public init(_ portions: [Portion], deadline: Instant) {
         assert(!portions.isEmpty, "there is nobody to answer")
+        assert(portions.allSatisfy { $0.awaitsEnd == portions[0].awaitsEnd }, "a block is answered at two times")
         self.portions = portions
         self.deadline = deadline
     }
@@ -50,13 +57,19 @@ public final class Submissions: Sendable {
     /// True if they are neither taken nor given back.
     public var isOpen: Bool { fate.withLock { $0 == .open } }
 
+    /// True if the answers wait until every event has come to its end.
+    public var awaitsEnd: Bool { portions[0].awaitsEnd }
+
     /// Takes the submissions, so that their events may go to the lanes. Returns false if they were given back before.
     public func take() -> Bool {
-        fate.withLock { fate in
+        let isTaken = fate.withLock { fate in
             guard fate == .open else { return false }
             fate = .taken
             return true
         }
+        guard isTaken else { return false }
+        for portion in portions { portion.taken?() }
+        return true
     }
 
     /// Returns true if one of the submitters has left while its submission waited.

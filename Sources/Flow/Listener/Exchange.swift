@@ -33,7 +33,7 @@ final class Exchange: @unchecked Sendable {
 
     init(uri: String, limits: HTTPLimits) {
         self.uri = uri
-        head = RequestHead(method: "", uri: "", limits: limits)
+        head = RequestHead(limits: limits)
     }
 
     var request: Request { head.request }

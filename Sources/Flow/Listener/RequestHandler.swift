@@ -64,6 +64,9 @@ struct RequestHandler: Sendable {
                 finish(service.answer(request, events: events, faults: faults))
             case .overloaded(let seconds): finish(service.answer(request, refused: .overloaded(retryAfter: seconds)))
             case .closing: finish(service.answer(request, refused: .closing))
+            case .lost:
+                assertionFailure("a request does not wait for the end of its events")
+                finish(service.answer(request, refused: .overloaded(retryAfter: RequestHandler.pause)))
             }
         }
         var submitter = Submitter(source: source, key: exchange.key, deadline: exchange.deadline)

@@ -12,6 +12,13 @@ struct RequestHead {
     private(set) var mustClose = false
     let limits: HTTPLimits
 
+    /// The head of a request that has not been read yet.
+    init(limits: HTTPLimits) {
+        request = Request(method: "", path: "/")
+        uriBytes = 0
+        self.limits = limits
+    }
+
     init(method: String, uri: String, limits: HTTPLimits) {
         let target = RequestHead.withoutHost(uri)
         let query = target.utf8.firstIndex(of: UInt8(ascii: "?"))
@@ -26,6 +33,7 @@ struct RequestHead {
     /// Returns the target without its scheme and host. Clients of a proxy send the whole URL (the absolute form of RFC 9112), and a server must
     /// accept that.
     private static func withoutHost(_ uri: String) -> Substring {
+        if uri.utf8.first == UInt8(ascii: "/") { return uri[...] }
         for scheme in ["http://", "https://"]
         where uri.utf8.prefix(scheme.utf8.count).elementsEqual(scheme.utf8, by: { $0 | 0x20 == $1 | 0x20 }) {
             let rest = uri.utf8.dropFirst(scheme.utf8.count)

@@ -41,7 +41,9 @@ public struct Request: Sendable {
     public var path: String
     public var query: String
     /// Names and values alternately, each terminated by a zero byte. Names are in lower case.
-    var headers: [UInt8] = []
+    private(set) var headers: [UInt8] = []
+    /// One bit for the first byte and the length of each name. It excludes most names that a request does not have.
+    private var names: UInt64 = 0
 
     public init(method: String, path: String, query: String = "", headers: [(String, String)] = []) {
         self.method = method
@@ -51,11 +53,15 @@ public struct Request: Sendable {
     }
 
     mutating func add(_ name: some Sequence<UInt8>, _ value: some Sequence<UInt8>) {
+        let start = headers.count
         for byte in name { headers.append((0x41...0x5A).contains(byte) ? byte | 0x20 : byte) }
+        if start < headers.count { names |= Request.bit(headers[start], headers.count - start) }
         headers.append(0)
         headers.append(contentsOf: value)
         headers.append(0)
     }
+
+    private static func bit(_ first: UInt8, _ count: Int) -> UInt64 { 1 << ((UInt64(first) &+ 7 &* UInt64(count)) & 63) }
 
     /// Returns the first header with this name, which must be in lower case.
     public func header(_ wanted: String) -> String? {
@@ -78,7 +84,9 @@ public struct Request: Sendable {
         var wanted = wanted
         return wanted.withUTF8 { wanted in
             headers.withUnsafeBufferPointer { headers in
-                guard let start = headers.baseAddress, let name = wanted.baseAddress else { return nil }
+                guard let start = headers.baseAddress, let name = wanted.baseAddress, wanted.count > 0,
+                    names & Request.bit(name[0], wanted.count) != 0
+                else { return nil }
                 func end(_ at: Int) -> Int? {
                     memchr(start + at, 0, headers.count - at).map { UnsafeRawPointer($0) - UnsafeRawPointer(start) }
                 }

@@ -12,9 +12,9 @@ internal import Platform
 public enum ExitGuard {
     /// A call that was caught.
     public struct Call: Sendable {
-        /// The name in routes.json of the provider that was called. It is nil if the module called exit() on a thread of its own.
+        /// The name in routes.json of the provider or the source that was called. It is nil if the module called exit() on a thread of its own.
         public var provider: String?
-        /// Only that provider; if it is unknown, all providers of the module's file, since one of them has started the thread.
+        /// Only that provider, or none for a source; if it is unknown, all providers of the module's file, since one of them has started the thread.
         public var providers: Set<String>
         /// The module's file. It is nil if the call came from other code, such as a library that a module uses.
         public var module: String?
@@ -76,9 +76,10 @@ public enum ExitGuard {
         }
         if let visitor, visitor.refuses(code) { cexit_park() }
         let place = visitor == nil || stage == nil ? "on a thread of its own" : "in \(stage!.words)"
-        let siblings = state.withLock { state in state.visitors.filter { $0.path == module }.map(\.provider) }
+        let siblings = state.withLock { state in state.visitors.filter { $0.path == module && !$0.isSource }.map(\.provider) }
         let call = Call(
-            provider: visitor?.provider, providers: Set(visitor.map { [$0.provider] } ?? siblings), module: visitor?.path ?? module,
+            provider: visitor?.provider, providers: Set(visitor.map { $0.isSource ? [] : [$0.provider] } ?? siblings),
+            module: visitor?.path ?? module,
             words: "called exit(\(code)) \(place)",
             isInDelivery: [nil, .deliver, .flush, .reopen, .erase].contains(stage))
         state.withLock { state in
@@ -96,6 +97,8 @@ public enum ExitGuard {
         /// A preview or a probe.
         case inquire
         case erase
+        // The calls of a source.
+        case start, pause, resume, acknowledge, stop
 
         /// A call is noted in one number: that of its provider, and in the lowest bits its stage.
         static let bits: UInt64 = 4
@@ -111,6 +114,11 @@ public enum ExitGuard {
             case .destroy: "destroy"
             case .inquire: "preview or probe"
             case .erase: "erase_subjects"
+            case .start: "start"
+            case .pause: "pause"
+            case .resume: "resume"
+            case .acknowledge: "acknowledge"
+            case .stop: "stop"
             }
         }
     }
@@ -121,10 +129,11 @@ public enum ExitGuard {
         cexit_come_first()
     }
 
-    /// A provider of routes.json whose module is called. It lives as long as the process, since threads of its module may do so too.
+    /// A provider or a source of routes.json whose module is called. It lives as long as the process, since threads of its module may do so too.
     final class Visitor: Sendable {
         let provider: String
         let path: String
+        let isSource: Bool
         private let number: UInt64
         private struct Attempt {
             /// Receives the code of a call of exit() that ends the attempt. It is nil if no attempt is under way.
@@ -132,15 +141,16 @@ public enum ExitGuard {
         }
         private let attempt = Monitor(Attempt())
 
-        private init(_ provider: String, _ path: String, number: UInt64) {
+        private init(_ provider: String, _ path: String, isSource: Bool, number: UInt64) {
             self.provider = provider
             self.path = path
+            self.isSource = isSource
             self.number = number
         }
 
-        static func enter(_ provider: String, path: String) -> Visitor {
+        static func enter(_ provider: String, path: String, isSource: Bool = false) -> Visitor {
             state.withLock { state in
-                let visitor = Visitor(provider, path, number: UInt64(state.visitors.count + 1) << Stage.bits)
+                let visitor = Visitor(provider, path, isSource: isSource, number: UInt64(state.visitors.count + 1) << Stage.bits)
                 state.visitors.append(visitor)
                 return visitor
             }

@@ -24,11 +24,18 @@ public enum Listing {
         var faults: [String] = []
         for module in modules {
             switch module.state {
-            case .success(let about): rows.append([module.name, about.version, about.summary, module.path].map(ForeignText.harmless))
+            case .success(let about):
+                // A module that offers both has a row for each.
+                if about.offersProvider {
+                    rows.append([module.name, about.version, "provider", about.summary, module.path].map(ForeignText.harmless))
+                }
+                if let source = about.source {
+                    rows.append([module.name, source.version, "source", source.summary, module.path].map(ForeignText.harmless))
+                }
             case .failure(let fault): faults.append("\(module.name) cannot be used: \(fault)")
             }
         }
-        var result = rows.isEmpty ? "" : columns([["NAME", "VERSION", "WHAT IT DOES", "FILE"]] + rows)
+        var result = rows.isEmpty ? "" : columns([["NAME", "VERSION", "KIND", "WHAT IT DOES", "FILE"]] + rows)
         for fault in faults { result += fault + "\n" }
         return result
     }
@@ -40,12 +47,27 @@ public enum Listing {
         case .success(let description): about = description
         case .failure(let fault): return "\(module.name) cannot be used: \(fault)\n"
         }
-        let limits = [about.limits.events.map { "\($0) events" }, about.limits.bytes.map { "\($0) bytes" }].compactMap { $0 }
         var result = ForeignText.harmless("\(about.name) \(about.version)") + "\n"
-        if !about.summary.isEmpty { result += ForeignText.harmless(about.summary) + "\n" }
+        if about.offersProvider { result += provider(about, module.path) }
+        if let source = about.source {
+            if about.offersProvider { result += "\n" }
+            result += self.source(source, module.path)
+        }
+        return result
+    }
+
+    private static func source(_ about: SourceDescription, _ path: String) -> String {
+        var result = "As a source" + (about.summary.isEmpty ? "" : ": \(ForeignText.harmless(about.summary))") + "\n"
+        result += "\n" + columns([["file", path]])
+        return result + settings(about.settings)
+    }
+
+    private static func provider(_ about: ModuleDescription, _ path: String) -> String {
+        let limits = [about.limits.events.map { "\($0) events" }, about.limits.bytes.map { "\($0) bytes" }].compactMap { $0 }
+        var result = about.summary.isEmpty ? "" : ForeignText.harmless(about.summary) + "\n"
         result += "\n"
         result += columns([
-            ["file", module.path],
+            ["file", path],
             ["batches", limits.isEmpty ? "of any size" : "of at most " + limits.joined(separator: " and ")],
             ["at once", about.concurrency == 1 ? "one batch" : "up to \(about.concurrency) batches"],
             ["order", about.delivery.ordered ? "kept, unless \"ordered\" is false" : "not kept, unless \"ordered\" is true"],
@@ -56,9 +78,12 @@ public enum Listing {
                     + (about.byHand.isEmpty ? "" : ". By hand: \(ForeignText.harmless(about.byHand))"),
             ],
         ])
-        let settings = rows(.object(about.settings), "", required: true).filter { !$0[0].isEmpty }
-        result += settings.isEmpty ? "\nIt has no settings.\n" : "\n" + columns([["SETTING", "TYPE", "DEFAULT", "MEANING"]] + settings)
-        return result
+        return result + settings(about.settings)
+    }
+
+    private static func settings(_ rules: SettingsSchema.ObjectRules) -> String {
+        let settings = rows(.object(rules), "", required: true).filter { !$0[0].isEmpty }
+        return settings.isEmpty ? "\nIt has no settings.\n" : "\n" + columns([["SETTING", "TYPE", "DEFAULT", "MEANING"]] + settings)
     }
 
     // MARK: - Settings

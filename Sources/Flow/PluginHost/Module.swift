@@ -1,4 +1,4 @@
-// A provider module: its checked file and its description. Its library is loaded when it is first needed in this process, only once,
+// A module: its checked file and its description. Its library is loaded when it is first needed in this process, only once,
 // and it is never unloaded.
 //
 // To load a module is to trust it: the dynamic linker runs its constructors before any code here can check its table. All checks that
@@ -15,7 +15,7 @@ public final class Module: Sendable {
     /// The path of the module's file, with links resolved.
     public var path: String { file.path }
     public let description: ModuleDescription
-    private let file: TrustedFile
+    let file: TrustedFile
 
     /// Reads the description of the module in that file.
     init(_ file: TrustedFile, described describer: Describer = .here) throws(ModuleFault) {
@@ -31,36 +31,45 @@ public final class Module: Sendable {
         log: @escaping @Sendable (LogLevel, String) -> Void
     ) throws(ModuleFault) -> ModuleInstance {
         let visitor = ExitGuard.Visitor.enter(name, path: path)
-        let table = try visitor.during(.load) { () throws(ModuleFault) in try Module.table(file).calls }
+        let tables = try visitor.during(.load) { () throws(ModuleFault) in try Module.tables(file) }
+        guard let table = tables.provider else { throw ModuleFault("the module \(description.name) (\(path)) offers no provider") }
         let callbacks = Callbacks(provider: name, module: description.name, hidden: hidden, clock: clock, log: log)
         // The table lives as long as the process, so any thread may use it.
         nonisolated(unsafe) let host = CallbackRegistry.connect(callbacks)
-        let made = visitor.attempt { Created(table, host: host, settings: settings, hidden: hidden) }
+        let made = visitor.attempt { Created(settings, hidden: hidden) { table.create(host, $0, $1, $2) } }
         guard case .success(let created) = made, let handle = created.handle else {
             _ = callbacks.end()
-            let whose = "the module \(description.name) (\(path))"
-            switch made {
-            case .success(let created) where !created.error.isEmpty: throw ModuleFault(created.error)
-            case .success: throw ModuleFault("\(whose) refuses the settings and gives no reason")
-            case .failure(let exited):
-                throw ModuleFault("\(whose) called exit(\(exited.code)) in create; a module refuses settings by returning NULL")
-            }
+            throw refusal(made)
         }
         return ModuleInstance(
             table: table, handle: handle, asks: description.asks, byHand: description.byHand, callbacks: callbacks, visitor: visitor)
     }
 
+    /// Returns why a call of create has made nothing.
+    func refusal(_ made: Result<Created, ExitGuard.Exited>) -> ModuleFault {
+        let whose = "the module \(description.name) (\(path))"
+        switch made {
+        case .success(let created) where !created.error.isEmpty: return ModuleFault(created.error)
+        case .success: return ModuleFault("\(whose) refuses the settings and gives no reason")
+        case .failure(let exited):
+            return ModuleFault("\(whose) called exit(\(exited.code)) in create; a module refuses settings by returning NULL")
+        }
+    }
+
     /// The result of a call of create.
-    private struct Created: @unchecked Sendable {
+    struct Created: @unchecked Sendable {
         let handle: UnsafeMutableRawPointer?
         let error: String
 
-        init(_ table: switchyard_plugin, host: UnsafePointer<switchyard_host>, settings: Secret, hidden: HiddenTexts) {
+        init(
+            _ settings: Secret, hidden: HiddenTexts,
+            create: (switchyard_bytes, UnsafeMutablePointer<CChar>?, Int) -> UnsafeMutableRawPointer?
+        ) {
             (handle, error) = settings.bytes.withUnsafeBufferPointer { settings in
                 withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer in
                     buffer.initialize(repeating: 0)
-                    let handle = table.create(
-                        host, switchyard_bytes(data: settings.baseAddress, size: settings.count), buffer.baseAddress, buffer.count)
+                    let handle = create(
+                        switchyard_bytes(data: settings.baseAddress, size: settings.count), buffer.baseAddress, buffer.count)
                     let text = buffer.withMemoryRebound(to: UInt8.self) { text in
                         let words = UnsafeBufferPointer(rebasing: text.prefix { $0 != 0 })
                         return ForeignText.read(words, most: text.count, hiding: hidden, isCut: words.count >= text.count - 4)
@@ -81,8 +90,8 @@ public final class Module: Sendable {
     /// The loaded libraries by file. A file is loaded only once.
     private static let libraries = Monitor<[FileIdentity: Loaded]>([:])
 
-    /// Returns the table of the module in that file. It loads the library unless it was loaded before.
-    static func table(_ file: TrustedFile) throws(ModuleFault) -> ModuleTable {
+    /// Returns the tables of the module in that file. It loads the library unless it was loaded before.
+    static func tables(_ file: TrustedFile) throws(ModuleFault) -> ModuleTables {
         let loaded = try libraries.withLock { libraries throws(ModuleFault) in
             if let known = libraries[file.identity] { return known }
             let library = try Library(copying: file)
@@ -91,6 +100,6 @@ public final class Module: Sendable {
             ExitGuard.note(library: try library.pathOfDescriptor(), of: file.path)
             return loaded
         }
-        return try ModuleTable(of: loaded.handle, path: file.path)
+        return try ModuleTables(of: loaded.handle, path: file.path)
     }
 }

@@ -73,6 +73,9 @@ public struct ModuleFolders: ModuleCatalog, Sendable {
         Set(folders.flatMap { Self.files($0) ?? [] }.map { Self.plainName(of: $0) }).sorted()
     }
 
+    /// Where modules are looked for, as the end of a message.
+    public var places: String { "looked for in \(folders.map(ForeignText.harmless).joined(separator: ", "))" }
+
     /// Returns the module of that name, checked and described. It returns nil if there is none.
     public func module(_ name: String) throws(ModuleFault) -> Module? {
         guard Self.isName(name) else { return nil }

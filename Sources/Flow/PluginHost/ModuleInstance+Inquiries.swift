@@ -122,7 +122,7 @@ private final class PreviewReader {
 }
 
 /// The one answer of a probe. A second one is ignored.
-private final class ProbeAnswer: Sendable {
+final class ProbeAnswer: Sendable {
     private let hidden: HiddenTexts
     private let found = Monitor<ProbeFinding?>(nil)
 

@@ -19,6 +19,19 @@ struct FileIdentity: Hashable {
         times = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
     }
 
+    /// How many numbers stand for an identity in a file.
+    static let numberCount = 7
+
+    var numbers: [Int64] { [Int64(bitPattern: UInt64(device)), Int64(bitPattern: UInt64(inode)), Int64(size)] + times.map { Int64($0) } }
+
+    init(numbers: [Int64]) {
+        precondition(numbers.count == Self.numberCount, "an identity has another number of parts")
+        device = dev_t(truncatingIfNeeded: numbers[0])
+        inode = ino_t(truncatingIfNeeded: numbers[1])
+        size = off_t(numbers[2])
+        times = numbers.dropFirst(3).map { Int(truncatingIfNeeded: $0) }
+    }
+
     /// Returns true if both have the same contents. The time of the status change is ignored, since adding or removing a link changes it.
     func hasContents(of other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode && size == other.size && times[..<2] == other.times[..<2]

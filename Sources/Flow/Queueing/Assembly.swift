@@ -74,6 +74,7 @@ struct Assembly: ~Copyable {
                 next += 1
             }
             open.append(copying: first..<next, of: parcel)
+            open.attach(parcel.marks)
             first = next
             if first < parcel.entries.count { close(seal) }
         }

@@ -1,5 +1,5 @@
 // Decides for a lane with a spool which events go to disk. With `spill`, events go to disk only when memory is full or older events are
-// still on disk, and they are acknowledged at once. Otherwise every event that the lane keeps is stored before it is acknowledged or
+// still on disk, and they are acknowledged at once, unless their source waits until they have come to their end. Otherwise every event that the lane keeps is stored before it is acknowledged or
 // delivered. This file is a part of the pure lane state.
 
 internal import Admission
@@ -64,7 +64,12 @@ extension LaneState {
         if !assembly.isEmpty { sealAssembly() }
         backlog.take(&parcel, at: now)
         guard let receipt else { return }
-        if spills { effects.append(.acknowledge([receipt])) } else { receipts.add(receipt, position: backlog.taken) }
+        let isSafeInMemory = spills && receipt.mark == nil
+        if isSafeInMemory {
+            effects.append(.acknowledge([receipt]))
+        } else {
+            receipts.add(receipt, position: backlog.taken)
+        }
     }
 
     private func fitsBehindFault(_ bytes: Int) -> Bool { backlog.unstoredBytes + bytes <= plan.queue.memory }

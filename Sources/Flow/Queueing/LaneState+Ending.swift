@@ -44,7 +44,10 @@ extension LaneState {
             keepAll(.ended, answers)
             return [.closed(answer)]
         }
-        account.unkept += takeAll(.ended, answers).reduce(0) { $0 + $1.waiting.batch.count }
+        for (waiting, _) in takeAll(.ended, answers) {
+            account.unkept += waiting.batch.count
+            waiting.batch.noteLoss()
+        }
         return buryLast(answers) + [.closed(answer)]
     }
 

@@ -29,6 +29,7 @@ extension LaneState {
     /// Counts events as lost that are only in memory and cannot be stored any more.
     mutating func lose(_ batch: Batch, mayHaveArrived: Bool) {
         account.lost += batch.count
+        batch.noteLoss()
         settle(batch, mayHaveArrived ? .unknown : .undelivered)
     }
 

@@ -31,6 +31,7 @@ extension LaneState {
         letters.end(burial)
         if burial.isSettled {
             account.lost += lost
+            if lost > 0 { burial.batch.noteLoss() }
             if let share = burial.share, lost == 0 { backlog.release(share) }
         } else if lost == 0 {
             settle(burial.waiting, burial.reason)
@@ -44,6 +45,7 @@ extension LaneState {
         } else {
             settle(burial.batch, burial.reason)
             account.lost += lost
+            burial.batch.noteLoss()
         }
     }
 

@@ -168,7 +168,8 @@ public struct LaneState: ~Copyable {
     }
 
     /// Takes a parcel and leaves it empty. If the queue is full, the events are treated as the plan demands. A caller that must wait for
-    /// free memory calls `mustWait` first. The receipt is settled when every event is safe as the plan promises.
+    /// free memory calls `mustWait` first. The receipt is settled when every event is safe as the plan promises. Its mark follows the events
+    /// that are kept in memory.
     @discardableResult
     public mutating func take(_ parcel: inout Parcel, _ receipt: Receipt? = nil, at now: Instant) -> [Effect] {
         for entry in parcel.entries { account.take(entry.route) }
@@ -182,6 +183,7 @@ public struct LaneState: ~Copyable {
             takeToDisk(&parcel, receipt: receipt, at: now, effects: &effects)
             return effects
         }
+        if let mark = receipt?.mark { parcel.attach(mark) }
         let acknowledgement = receipt.map { [Effect.acknowledge([$0])] } ?? []
         // The burial comes first, so that the events are kept as dead letters before they are acknowledged.
         if phase == .ended || phase == .stopped { return effects + takeTooLate(&parcel) + acknowledgement }
@@ -208,6 +210,7 @@ public struct LaneState: ~Copyable {
         // Events that the lane must keep become dead letters, since its spool takes no more events.
         guard let reason = ending.givenUpFor ?? (isDurable ? Answer("its spool is closed") : nil) else {
             account.unkept += parcel.entries.count
+            for mark in parcel.marks { mark.noteLoss() }
             settle(&parcel, .undelivered)
             return []
         }

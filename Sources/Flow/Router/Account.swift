@@ -65,13 +65,17 @@ public struct Account: Sendable {
     /// True if the file of held events or the file of dead letters was found damaged.
     public var foundDamage: Bool { held.isDamaged || lettersAreDamaged }
 
-    /// True if every admitted event was delivered to every provider of its route, was left out by its filter, or waits for it on disk, and
-    /// no destination is gone.
-    public var isComplete: Bool { providers.allSatisfy { $0.undelivered == 0 && !$0.isClosed } }
+    /// True if an event that was given up could not be kept as a dead letter. That holds for every dead letter: those of lanes, and those of
+    /// events that the tracking plan rejects, which are in no lane.
+    public var lostLetters: Bool { providers.contains { $0.lane.lost > 0 } }
 
-    /// True if events were not delivered, unless all destinations are gone because their readers closed them.
+    /// True if every admitted event was delivered to every provider of its route, was left out by its filter, or waits for it on disk, if no
+    /// destination is gone, and if no dead letter is lost.
+    public var isComplete: Bool { providers.allSatisfy { $0.undelivered == 0 && !$0.isClosed } && !lostLetters }
+
+    /// True if events were not delivered, unless all destinations are gone because their readers closed them, or if dead letters are lost.
     public var lostSome: Bool {
-        providers.contains { $0.undelivered > 0 } && !providers.allSatisfy(\.isClosed)
+        lostLetters || providers.contains { $0.undelivered > 0 } && !providers.allSatisfy(\.isClosed)
     }
 
     /// True if every event that came in is accounted for, at every route and every provider.

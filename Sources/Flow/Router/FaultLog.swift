@@ -59,7 +59,7 @@ final class FaultLog {
         for fault in faults {
             count += 1
             if count <= FaultLog.reportedSingly {
-                var line = "\(source):\(before + fault.line):\(fault.column): \(fault.message)"
+                var line = "\(source):\(place(of: fault)):\(fault.column): \(fault.message)"
                 if showInput, !fault.text.isEmpty { line += ": \(excerpt(fault.text, block))" }
                 say(line)
             }
@@ -69,6 +69,14 @@ final class FaultLog {
             while nextMilestone <= count { nextMilestone *= 10 }
         }
         keep(faults, block)
+    }
+
+    /// Returns the number of the line in its source, or where it comes from if its source said that.
+    private func place(of fault: LineFault) -> String {
+        guard let origin = fault.origin else { return "\(before + fault.line)" }
+        let name = printable(origin.name)
+        guard let number = origin.number else { return name.isEmpty ? "\(before + fault.line)" : name }
+        return name.isEmpty ? "\(number)" : "\(name):\(number)"
     }
 
     /// Reports the totals of the faults that were not reported one by one.
@@ -89,6 +97,10 @@ final class FaultLog {
         var lines = ByteBuffer(capacity: 4096)
         for fault in faults {
             lines.append("{\"source\":\(jsonQuoted(source)),\"line\":\(before + fault.line),\"column\":\(fault.column)")
+            if let origin = fault.origin {
+                if !origin.name.isEmpty { lines.append(",\"origin\":\(jsonQuoted(origin.name))") }
+                if let number = origin.number { lines.append(",\"number\":\(number)") }
+            }
             lines.append(",\"reason\":\(jsonQuoted(fault.message))")
             let bytes = UnsafeRawBufferPointer(rebasing: block.text.bytes[fault.text])
             if let text = String(validating: bytes, as: UTF8.self) {

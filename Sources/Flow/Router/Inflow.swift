@@ -62,15 +62,21 @@ enum Answers {
         }
     }
 
-    /// Replaces the reasons of faults whose submitter knows them better. Such a line was made by the listener, so its text is not kept.
+    /// Replaces the reasons of faults whose submitter knows them better. Such a line was made by the submitter, so its text is not kept.
+    /// Adds where the lines come from, if the submitter said it.
     static func explained(_ faults: [LineFault], _ portions: [Submissions.Portion]) -> [LineFault] {
         var faults = faults
         var next = 0
         var before = 0
         for portion in portions where next < faults.count {
             while next < faults.count, faults[next].line <= before + portion.lines {
-                if let reason = portion.reasons[faults[next].line - before - 1] {
+                let line = faults[next].line - before - 1
+                if let reason = portion.reasons[line] {
                     (faults[next].message, faults[next].column, faults[next].text) = (reason, 1, 0..<0)
+                }
+                if let origin = portion.origin {
+                    let number = origin.numbers.indices.contains(line) ? origin.numbers[line] : nil
+                    faults[next].origin = LineFault.Origin(name: origin.name, number: number)
                 }
                 next += 1
             }

@@ -152,6 +152,11 @@ extension Router {
             }
             routes.append(number)
         }
+        do throws(StorageFault) {
+            try erasures?.remember(plan.receivers)
+        } catch {
+            throw ReloadRefusal(["the providers cannot be recorded for erasures: \(error)"])
+        }
         func before(_ name: String) -> Destination { old.destinations[old.plan.providers.firstIndex { $0.name == name }!] }
         let destinations = plan.providers.enumerated().map { index, provider in
             changes.providers[index] == .added ? lanes.factory.destination(index, of: plan, outlets[index]!) : before(provider.name)

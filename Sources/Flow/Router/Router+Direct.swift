@@ -130,7 +130,7 @@ extension Router {
         let source = input.sources[desk.worker.block.source].name
         let isWritten = consent.writer?.settle(&desk.worker, desk.known.ruleset, source: source) ?? true
         if isWritten, submissions.take() {
-            handOver(&desk.worker, generation: desk.known, logs: logs, isWritten: true)
+            handOver(&desk.worker, generation: desk.known, timesForgotten: desk.timesForgotten, logs: logs, isWritten: true)
         } else {
             giveBack(desk.worker)
         }

@@ -70,7 +70,7 @@ extension Router {
         if worker.tally.duplicates > 0, timesForgotten != receipts.timesForgotten { worker.judgeRepeatedAgain() }
         let isWritten = consent.writer?.settle(&worker, generation.ruleset, source: input.sources[worker.block.source].name) ?? true
         if takeSubmissions(of: worker, generation, isWritten: isWritten) {
-            handOver(&worker, generation: generation, logs: logs, isWritten: isWritten)
+            handOver(&worker, generation: generation, timesForgotten: timesForgotten, logs: logs, isWritten: isWritten)
         } else {
             giveBack(worker)
         }
@@ -106,17 +106,17 @@ extension Router {
     }
 
     /// Hands the worker's parcels to the lanes and updates the account. It runs in the worker's turn.
-    func handOver(_ worker: inout Worker, generation: Generation, logs: [FaultLog], isWritten: Bool) {
+    func handOver(_ worker: inout Worker, generation: Generation, timesForgotten: Int, logs: [FaultLog], isWritten: Bool) {
         if worker.judge.held.count > 0 { hold(&worker, generation) }
         // A copy of the pointer is needed: an inout access through a pointer in a noncopyable value does not compile under the thread
         // sanitizer.
         let parcels = worker.parcels
         precondition(parcels.count == generation.destinations.count, "the worker has parcels for another plan")
-        let receipt = receipts.receipt(for: worker, isWritten: isWritten)
+        let receipt = receipts.receipt(for: worker, isWritten: isWritten, timesForgotten: timesForgotten)
         noteVerdicts(&worker, generation, receipt)
         if worker.judge.isWatched { show(worker, generation) }
         // What the tracking plan rejects is kept before the block is acknowledged.
-        generation.keep(rejected: worker.judge.rejected)
+        if generation.keep(rejected: worker.judge.rejected) > 0 { receipt?.mark?.noteLoss() }
         for (index, destination) in generation.destinations.enumerated() where !parcels[index].isEmpty {
             receipt?.add()
             take(&parcels[index], receipt, by: destination.lane, hasRoom: worker.submissions != nil)

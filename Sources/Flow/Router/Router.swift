@@ -80,6 +80,9 @@ public final class Router: Sendable {
     /// Stops reading. Events that were read are delivered within the time for draining.
     public func stopReading() { Router.end(input.stop, ending) }
 
+    /// Ends the input, as the end of standard input does: nothing more is read, and what was read is delivered within the time for draining.
+    public func endInput() { input.stop.raise() }
+
     /// Reports that the state folder, or a file in it that the router needs, was removed, moved away or replaced. The router takes no more
     /// events, delivers what it can within the time of a shutdown, and ends.
     public func leave(_ fault: StorageFault) { loss.report(fault) }

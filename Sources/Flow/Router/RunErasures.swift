@@ -23,7 +23,12 @@ extension Erasures {
     convenience init?(_ options: RouterOptions, _ generations: GenerationRegistry, say: @escaping @Sendable (String) -> Void) {
         guard let store = options.erasures, options.registry != nil else { return nil }
         self.init(
-            store, plan: { generations.current.plan }, others: options.storedProviders,
+            store, plan: { generations.current.plan },
+            stored: {
+                // The lane of a provider that a reload has taken out may still deliver what is in its memory.
+                let draining = generations.destinations.filter { generations.isRetiring($0) && !$0.lane.isOver }
+                return options.storedProviders().union(draining.map(\.lane.name))
+            },
             target: { ErasureTarget($0, in: generations.current) }, clock: options.clock, say: say)
     }
 }

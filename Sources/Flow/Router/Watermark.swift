@@ -4,38 +4,16 @@
 internal import Platform
 
 final class Watermark: Sendable {
-    private struct State {
-        var entered = 0
-        /// The number of blocks, from the first one on, that are done without a gap.
-        var passed = 0
-        /// The blocks after the first gap that are done.
-        var done: Set<Int> = []
-        var waiting: [Int: @Sendable () -> Void] = [:]
-    }
-
-    private let state = Monitor(State())
+    private let order = Monitor(BlockOrder())
 
     /// Returns the number of the next block.
-    func enter() -> Int {
-        state.withLock { state in
-            defer { state.entered += 1 }
-            return state.entered
-        }
-    }
+    func enter() -> Int { order.withLock { $0.enter() } }
 
     /// Marks the block as done. `then` is called when all blocks before it are done, in the order of the blocks, perhaps by another thread.
     func settle(_ block: Int, then: (@Sendable () -> Void)? = nil) {
-        state.withLock { state in
-            precondition(block >= state.passed && block < state.entered, "a block that did not enter, or has passed, is done")
-            let isFirst = state.done.insert(block).inserted
-            assert(isFirst, "a block is done twice")
-            if let then { state.waiting[block] = then }
+        order.withLock { order in
             // Call them under the lock, so that none overtakes another.
-            while state.done.remove(state.passed) != nil {
-                state.waiting.removeValue(forKey: state.passed)?()
-                state.passed += 1
-            }
-            assert(state.waiting.keys.allSatisfy { $0 > state.passed }, "the callback of a safe block was not called")
+            for call in order.end(block, waits: then != nil, answer: { _ in then?() }) { call() }
         }
     }
 }

@@ -267,7 +267,7 @@ public struct Worker: ~Copyable {
         (position, judgedBefore) = (0, 0)
         repeated.removeAll(keepingCapacity: true)
         heard = ConsentCounts()
-        tally = Tally(routes: routeCount)
+        tally.removeAll()
         // One huge line must not keep its memory for good.
         if block.text.capacity > 8 * blockSize { block = Block(capacity: blockSize) }
         block.removeAll()

@@ -21,6 +21,9 @@ public final class ControlServer: Sendable {
         }
     }
 
+    /// Refuses a request whose head has come, before its body is read. It gets the length of the body. It must not wait.
+    public typealias Screen = @Sendable (_ head: Request, _ bodyBytes: Int) -> Response?
+
     private struct Answers {
         var ready: [(connection: Int, response: Response)] = []
         var isClosed = false
@@ -37,6 +40,7 @@ public final class ControlServer: Sendable {
     private let clock: Clock
     private let timeout: Duration
     private let handler: Handler
+    private let screen: Screen?
     private let ticks: Ticks?
     /// Returns the next connection of a listening socket, or nil if there is none or no descriptor for it.
     private let accept: @Sendable (Int32) -> Descriptor?
@@ -74,12 +78,13 @@ public final class ControlServer: Sendable {
         self.timeout = timeout
         self.accept = accept
         self.handler = handler
+        screen = nil
         ticks = nil
     }
 
     /// Listens at an address. The host must be numeric or `localhost`. If the port is 0, the system chooses one.
     public init(
-        host: String, port: UInt16, clock: Clock = .system, timeout: Duration = .seconds(5), ticks: Ticks? = nil,
+        host: String, port: UInt16, clock: Clock = .system, timeout: Duration = .seconds(5), ticks: Ticks? = nil, screen: Screen? = nil,
         handler: @escaping Handler
     ) throws(ControlFault) {
         wakeUp = try ControlServer.makeWakeUp()
@@ -90,6 +95,7 @@ public final class ControlServer: Sendable {
         self.timeout = timeout
         accept = { StreamSocket.accept(from: $0) }
         self.handler = handler
+        self.screen = screen
         self.ticks = ticks
     }
 
@@ -174,7 +180,7 @@ public final class ControlServer: Sendable {
             if polled[1].revents != 0 {
                 if let connection = accept(listener.number) {
                     last += 1
-                    connections[last] = Connection(connection, by: clock.now() + timeout)
+                    connections[last] = Connection(connection, screen, by: clock.now() + timeout)
                 } else {
                     pausedUntil = clock.now() + ControlServer.pause
                 }
@@ -204,16 +210,24 @@ private final class Connection {
         case asking(RequestReader)
         case waiting
         case answering([UInt8], sent: Int)
+        /// The answer was sent. What the client still sends is read and dropped, as long as it is at most this much. Otherwise the connection
+        /// would be reset, and the client could lose the answer.
+        case dropping(Int)
         case over
     }
 
     private let descriptor: Descriptor
     /// The user who connected. It is nil for a connection over the network.
     private let user: UInt32?
-    private var phase = Phase.asking(RequestReader())
+    private var phase: Phase
     private(set) var deadline: Instant?
+    /// True if the request was refused before it was read to its end.
+    private var isRefused = false
+    /// The most bytes of a refused request that are read and dropped.
+    private static let mostDropped = 2 << 20
 
-    init(_ descriptor: consuming Descriptor, by deadline: Instant) {
+    init(_ descriptor: consuming Descriptor, _ screen: ControlServer.Screen?, by deadline: Instant) {
+        phase = .asking(RequestReader(screen: screen))
         user = StreamSocket.user(of: descriptor.number)
         self.descriptor = descriptor
         self.deadline = deadline
@@ -224,7 +238,7 @@ private final class Connection {
 
     var polled: pollfd {
         switch phase {
-        case .asking: pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+        case .asking, .dropping: pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
         case .answering: pollfd(fd: descriptor.number, events: Int16(POLLOUT), revents: 0)
         // This only notices that the client has left: poll reports a hang-up without being asked for it.
         case .waiting, .over: pollfd(fd: descriptor.number, events: 0, revents: 0)
@@ -245,7 +259,9 @@ private final class Connection {
             phase = .waiting
             switch reader.read(bytes[..<count]) {
             case .more: phase = .asking(reader)
-            case .refused(let response): answer(response, by: next)
+            case .refused(let response):
+                isRefused = true
+                answer(response, by: next)
             case .done(var request):
                 request.user = user
                 phase = .waiting
@@ -258,18 +274,24 @@ private final class Connection {
             if count < 0 {
                 if errno != EAGAIN, errno != EINTR { phase = .over }
             } else if sent + count == bytes.count {
-                // Read and drop what the client still sends. Otherwise the connection would be reset, and the client could lose the answer.
                 shutdown(descriptor.number, Int32(SHUT_WR))
-                var rest = [UInt8](repeating: 0, count: 4096)
-                _ = read(descriptor.number, &rest, rest.count)
-                phase = .over
+                phase = .dropping(isRefused ? Connection.mostDropped : 0)
+                if !isRefused { drop() }
             } else {
                 phase = .answering(bytes, sent: sent + count)
             }
+        case .dropping: drop()
         case .waiting: phase = .over
         case .over: break
         }
         return nil
+    }
+
+    private func drop() {
+        guard case .dropping(let left) = phase else { return }
+        var bytes = [UInt8](repeating: 0, count: 16 << 10)
+        let count = read(descriptor.number, &bytes, bytes.count)
+        phase = count > 0 && count <= left ? .dropping(left - count) : .over
     }
 
     func answer(_ response: Response, by deadline: Instant) {

@@ -20,9 +20,10 @@ public struct Request: Sendable, Equatable {
         self.body = body
     }
 
-    /// The headers by which the page on the address of `admin` knows who asks. All others are ignored.
+    /// The headers by which the address of `admin` and its page know who asks. All others are ignored.
     static let keptHeaders: Set<String> = [
-        "host", "origin", "cookie", "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "x-switchyard-token",
+        "host", "origin", "cookie", "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "x-switchyard-token", "accept-language",
+        "user-agent",
     ]
 
     public static let mostBody = 8 << 20
@@ -88,12 +89,18 @@ struct RequestReader {
 
     static let mostHead = 8 << 10
 
+    /// Returns the refusal of a request whose head has come, before anything of its body is read. It gets the length of the body.
+    typealias Screen = @Sendable (Request, Int) -> Response?
+
+    private let screen: Screen?
     private var head: [UInt8] = []
     /// The request without its body. It is nil until the head is complete.
     private var request: Request?
     private var body: [UInt8] = []
     /// The number of bytes of the body that are still to come.
     private var rest = 0
+
+    init(screen: Screen? = nil) { self.screen = screen }
 
     mutating func read(_ bytes: some Collection<UInt8>) -> Progress {
         var bytes = bytes[...]
@@ -114,6 +121,7 @@ struct RequestReader {
             switch parse() {
             case .refused(let response): return .refused(response)
             case .done(let request):
+                if let refusal = screen?(request, rest) { return .refused(refusal) }
                 if rest == 0 { return .done(request) }
                 self.request = request
             case .more: break

@@ -1,11 +1,12 @@
 // What a filter says of the events that it takes, as far as that follows from the file: globs on the name, and the values that members must
-// have. Of `where` it knows only the equalities that alone decide. It claims nothing that an expression could make untrue.
+// have. Of `where` it knows only the equalities that alone decide. It claims nothing that an expression could make untrue. It never changes
+// after it was made; it is a class because each filter is compared with all others, and a struct of its size would be copied each time.
 
 internal import Events
 internal import Expressions
 internal import Plans
 
-struct EventFilter {
+final class EventFilter {
     /// The globs on the name, one of which must match. If there are none, every event passes, even one without a name.
     let events: [Pattern]
     let names: [Glob]
@@ -38,15 +39,15 @@ struct EventFilter {
         if contradiction == nil { contradiction = exclusion(condition) }
     }
 
-    init(_ route: RoutePlan) {
+    convenience init(_ route: RoutePlan) {
         self.init(events: route.events, match: route.match, not: route.not, condition: route.condition)
     }
 
-    init(_ shape: ShapePlan) {
+    convenience init(_ shape: ShapePlan) {
         self.init(events: shape.events, match: shape.match, not: shape.not, condition: shape.condition)
     }
 
-    private mutating func demand(_ path: Path, _ needed: [Scalar]) {
+    private func demand(_ path: Path, _ needed: [Scalar]) {
         guard let known = values[path] else {
             values[path] = needed
             return

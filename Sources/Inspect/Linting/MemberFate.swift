@@ -42,5 +42,7 @@ struct MemberFate {
 
 extension Path {
     /// True if the other member is this one or lies below it.
-    func holds(_ other: Path) -> Bool { other.keys.count >= keys.count && Path(keys: Array(other.keys.prefix(keys.count))) == self }
+    func holds(_ other: Path) -> Bool {
+        other.keys.count >= keys.count && zip(keys, other.keys).allSatisfy { $0.utf8.elementsEqual($1.utf8) }
+    }
 }

@@ -1,1 +1,2 @@
 #include "switchyard_plugin.h"
+#include "switchyard_source.h"

@@ -165,7 +165,7 @@ private func create(
 }
 
 /// Copies the text into the buffer, cut between characters. A zero byte inside it would end the text early, so it becomes a space.
-private func put(_ text: String, into buffer: UnsafeMutableRawBufferPointer) {
+func put(_ text: String, into buffer: UnsafeMutableRawBufferPointer) {
     guard buffer.count > 0 else { return }
     let bytes = Array(text.utf8)
     var length = min(bytes.count, buffer.count - 1)

@@ -27,16 +27,11 @@ public struct Host: Sendable {
 
 /// The calls into the host. After `end` has returned, no call is active and no new call starts.
 final class HostLink: Sendable {
-    private struct State {
-        var calls = 0
-        var ended = false
-    }
-
     let log: @Sendable (Host.Level, String) -> Void
     let closed: @Sendable (String) -> Void
     let complete: @Sendable (UInt64, Outcome) -> Void
     let mayBegin: @Sendable (UInt64, UnsafeBufferPointer<UInt64>?) -> Bool
-    private let state = Monitor(State())
+    private let calls = OpenCalls()
 
     init(
         log: @escaping @Sendable (Host.Level, String) -> Void, closed: @escaping @Sendable (String) -> Void,
@@ -49,26 +44,6 @@ final class HostLink: Sendable {
         self.mayBegin = mayBegin
     }
 
-    /// Calls are counted, not locked, so that a callback may make another call.
-    func call(_ body: (HostLink) -> Void) {
-        let open = state.withLock { state in
-            if !state.ended { state.calls += 1 }
-            return !state.ended
-        }
-        guard open else { return }
-        body(self)
-        state.withLock { state in
-            state.calls -= 1
-            assert(state.calls >= 0, "a call into the host ended twice")
-            if state.ended { self.state.wake() }
-        }
-    }
-
-    func end() {
-        state.withLock { state in
-            assert(!state.ended, "an instance was destroyed twice")
-            state.ended = true
-        }
-        state.wait(while: { $0.calls > 0 })
-    }
+    func call(_ body: (HostLink) -> Void) { calls.call { body(self) } }
+    func end() { calls.end() }
 }

@@ -9,26 +9,8 @@ extension ModuleDescription {
 
     /// Reads the JSON that a module's `describe` returned. Throws if any part of it is invalid.
     public static func read(json: String) throws(ModuleFault) -> ModuleDescription {
-        let bytes = Array(json.utf8)
-        guard bytes.count <= ModuleDescription.mostBytes else { throw ModuleFault("its description is larger than 1MB") }
-        let source = Source(bytes)
-        let root: Node
-        let reading: Reading
-        do throws(LocatedFault) {
-            let outline = try Outline.read(source, resolving: nil)
-            root = outline.root
-            reading = Reading(source, faults: outline.faults)
-        } catch {
-            throw ModuleFault("its description is not JSON: " + Words.visible("byte \(error.offset + 1): \(error.message)"))
-        }
-        let draft = DescriptionForm.form.read(root, reading)
-        let faults = reading.faults
-        guard let draft, let settings = draft.settings, faults.isEmpty else {
-            let most = 5
-            let more = faults.count > most ? "; and \(faults.count - most) more" : ""
-            throw ModuleFault(
-                "its description is broken: " + Words.visible(faults.prefix(most).map(\.message).joined(separator: "; ")) + more)
-        }
+        let draft = try DescriptionForm.read(json, by: DescriptionForm.form)
+        guard let settings = draft.settings else { throw ModuleFault("its description is broken: it lacks 'settings'") }
         var description = ModuleDescription(name: draft.name, version: draft.version, summary: draft.summary, settings: settings)
         description.limits = draft.limits
         description.concurrency = draft.capabilities.concurrency
@@ -43,7 +25,54 @@ extension ModuleDescription {
     }
 }
 
+extension SourceDescription {
+    /// Reads the JSON that the `describe` of a module's source returned. Throws if any part of it is invalid.
+    public static func read(json: String) throws(ModuleFault) -> SourceDescription {
+        let draft = try DescriptionForm.read(json, by: DescriptionForm.source)
+        guard let settings = draft.settings else { throw ModuleFault("its description is broken: it lacks 'settings'") }
+        if let own = settings.members.map(\.name).first(where: SourceForms.ownKeys.contains) {
+            throw ModuleFault("its description is broken: the setting \(Words.quoted(own)) has the name of a key of the router")
+        }
+        return SourceDescription(name: draft.name, version: draft.version, summary: draft.summary, settings: settings)
+    }
+}
+
 enum DescriptionForm {
+    /// Reads the text of a description.
+    static func read(_ json: String, by form: Form<Draft>) throws(ModuleFault) -> Draft {
+        let bytes = Array(json.utf8)
+        guard bytes.count <= ModuleDescription.mostBytes else { throw ModuleFault("its description is larger than 1MB") }
+        let source = Source(bytes)
+        let root: Node
+        let reading: Reading
+        do throws(LocatedFault) {
+            let outline = try Outline.read(source, resolving: nil)
+            root = outline.root
+            reading = Reading(source, faults: outline.faults)
+        } catch {
+            throw ModuleFault("its description is not JSON: " + Words.visible("byte \(error.offset + 1): \(error.message)"))
+        }
+        let draft = form.read(root, reading)
+        let faults = reading.faults
+        guard let draft, faults.isEmpty else {
+            let most = 5
+            let more = faults.count > most ? "; and \(faults.count - most) more" : ""
+            throw ModuleFault(
+                "its description is broken: " + Words.visible(faults.prefix(most).map(\.message).joined(separator: "; ")) + more)
+        }
+        return draft
+    }
+
+    /// What the description of a source may say.
+    static let source = Form<Draft>.object(
+        Draft(),
+        [
+            Member("name", name, required: true, "The name that routes.json uses.", into: \.name),
+            Member("version", text, required: true, "The version of the module.", into: \.version),
+            Member("summary", text, "What it does, in one line.", into: \.summary),
+            Member("settings", SchemaForms.settings, required: true, "A JSON Schema of its settings.", into: \.settings),
+        ])
+
     struct Draft: Sendable {
         var name = ""
         var version = ""

@@ -9,9 +9,12 @@ extension RoutesFile {
     /// Returns a JSON Schema (2020-12): one object without spaces between its tokens.
     public static func schema(for modules: [ModuleDescription]) -> String {
         let root = JSONText.list([coverage])
+        let providers = modules.filter(\.offersProvider)
+        let sources = modules.compactMap(\.source)
         let definitions =
-            [("provider", provider(modules)), ("delivery", DeliveryForm.form.schema)]
-            + ShapeForms.definitions + modules.map { (name: definition(of: $0), json: provider($0)) } + SchemaParts.definitions
+            [("provider", provider(providers)), ("source", source(sources)), ("delivery", DeliveryForm.form.schema)]
+            + ShapeForms.definitions + providers.map { (name: definition(of: $0), json: provider($0)) }
+            + sources.map { (name: definition(of: $0), json: source($0)) } + SchemaParts.definitions
         return #"{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"routes.json","#
             + RootForm.root.schema.dropFirst().dropLast() + ",\"allOf\":\(root),\"$defs\":\(JSONText.object(definitions))}"
     }
@@ -46,6 +49,31 @@ extension RoutesFile {
             delivery = delivery.dropLast() + #","properties":{"batch":{"properties":{"events":{"maximum":\#(most)}}}}}"#
         }
         return rules.schema(beside: own(plugin: plugin, delivery: delivery))
+    }
+
+    private static func definition(of source: SourceDescription) -> String { "source-\(source.name)" }
+
+    /// Returns the schema of any source of a module. Its module decides which other keys it may have.
+    private static func source(_ sources: [SourceDescription]) -> String {
+        let own = SchemaParts.choice(SourceForms.Kind.allCases.map(\.rawValue))
+        let plugin =
+            sources.isEmpty
+            ? #"{"type":"string","pattern":"^[a-z0-9_-]+$","not":\#(own)}"# : SchemaParts.choice(sources.map(\.name))
+        let choices = sources.map { source in
+            #"{"if":{"properties":{"plugin":{"const":\#(JSONText.quoted(source.name))}},"required":["plugin"]},"#
+                + #""then":\#(SchemaParts.ref(definition(of: source)))}"#
+        }
+        let shown = described(plugin, "The module.", JSONText.quoted(sources.first?.name ?? "exec"))
+        return #"{"type":"object","properties":{"plugin":\#(shown)},"required":["plugin"]"#
+            + (choices.isEmpty ? "}" : ",\"allOf\":\(JSONText.list(choices))}")
+    }
+
+    /// Returns the schema of a source of one module: the module's settings and the router's own keys.
+    private static func source(_ source: SourceDescription) -> String {
+        var rules = source.settings
+        if rules.about.isEmpty { rules.about = source.summary }
+        let plugin = described("{\"const\":\(JSONText.quoted(source.name))}", "The module.", JSONText.quoted(source.name))
+        return rules.schema(beside: [(name: "plugin", json: plugin)] + ModuleSourceForms.shownMembers)
     }
 
     /// Returns the router's own keys of a provider.

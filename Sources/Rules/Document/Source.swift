@@ -14,12 +14,23 @@ public struct LocatedFault: Error {
 public struct Source {
     public let bytes: [UInt8]
     private let lines: [Int]
+    /// The number of units of UTF-16 before each multiple of `stride`, so that a file on one line is not counted anew for each place in it.
+    private let unitsBefore: [Int]
+    private static let stride = 4096
 
     public init(_ bytes: [UInt8]) {
         self.bytes = bytes
         var lines = [0]
-        for (offset, byte) in bytes.enumerated() where byte == UInt8(ascii: "\n") { lines.append(offset + 1) }
+        var unitsBefore: [Int] = []
+        var units = 0
+        for (offset, byte) in bytes.enumerated() {
+            if offset % Source.stride == 0 { unitsBefore.append(units) }
+            units += Source.units(of: byte)
+            if byte == UInt8(ascii: "\n") { lines.append(offset + 1) }
+        }
+        if bytes.count % Source.stride == 0 { unitsBefore.append(units) }
         self.lines = lines
+        self.unitsBefore = unitsBefore
     }
 
     /// Returns the line and the column of an offset, both from 1. The column counts units of UTF-16, as editors and the language server
@@ -32,13 +43,21 @@ public struct Source {
             let middle = (low + high) / 2
             if lines[middle] <= offset { low = middle } else { high = middle }
         }
-        return (low + 1, Source.units(bytes[lines[low]..<offset]) + 1)
+        return (low + 1, units(before: offset) - units(before: lines[low]) + 1)
+    }
+
+    private func units(before offset: Int) -> Int {
+        let block = offset / Source.stride
+        return unitsBefore[block] + Source.units(bytes[(block * Source.stride)..<offset])
     }
 
     /// Returns the number of units of UTF-16. Bytes that are not UTF-8 count once, as editors show them.
     public static func units(_ bytes: some Sequence<UInt8>) -> Int {
-        bytes.reduce(0) { $0 + ($1 & 0xC0 == 0x80 ? 0 : $1 >= 0xF0 ? 2 : 1) }
+        bytes.reduce(0) { $0 + units(of: $1) }
     }
+
+    /// The first byte of a character counts for all of it.
+    private static func units(of byte: UInt8) -> Int { byte & 0xC0 == 0x80 ? 0 : byte >= 0xF0 ? 2 : 1 }
 
     /// Returns the offset in the file of the byte at `offset` in a string's value. The two differ, since an escape is longer than its
     /// character.

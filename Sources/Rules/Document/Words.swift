@@ -36,6 +36,8 @@ public enum Words {
 
     /// Returns one line that a terminal shows as it is. Characters that control a terminal or the direction of text become escapes.
     public static func visible(_ text: String) -> String {
+        // To ask the library for the category of a character takes long, and most texts have only printable characters of ASCII.
+        if text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return text }
         var shown = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar.properties.generalCategory {

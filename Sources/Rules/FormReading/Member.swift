@@ -59,7 +59,7 @@ public struct Member<Whole>: Sendable {
     public var example: String? { makeExample() }
 
     /// Returns the schema, with the default that the member has in an empty whole.
-    func schema(in empty: Whole) -> (name: String, json: String) {
+    public func schema(in empty: Whole) -> (name: String, json: String) {
         let fallback = isRequired ? nil : written(empty).map { #","default":\#($0)"# }
         let schema = makeSchema()
         let shown = example.map { #","examples":[\#($0)]"# } ?? ""

@@ -31,32 +31,83 @@ private struct Members {
 extension SchemaChecker {
     mutating func checkObject(_ rule: UnsafePointer<SchemaRule>, _ start: Bytes, _ seen: Seen?) -> Bytes? {
         let isPlain = rule.pointee.isPlain && seen == nil
+        let keys = rule.pointee.keys
         var members = Members(firstOther: otherKeys.count)
+        // `members` lies in memory, since `checkMember` changes it. A usual member changes these two only.
+        var known: UInt64 = 0
+        var count = 0
         var p = skipSpace(start + 1)
         while p[0] != UInt8(ascii: "}") {
             guard take(1, start) else { return nil }
-            let end: Bytes?
+            var end: Bytes?
             let key = csimd_read_key(p + 1)
-            if isPlain, let entry = rule.pointee.keys.find(key), entry.pointee.bit & ~members.known != 0 {
+            if isPlain, let entry = keys.find(key), entry.pointee.bit & ~known != 0 {
                 // A usual member: its schema decides alone.
-                members.known |= entry.pointee.bit
+                known |= entry.pointee.bit
                 let value = SchemaChecker.value(afterKey: p + (Int(key.count) &+ 2))
-                end = QuickRule.end(quick + Int(entry.pointee.schema), value) ?? visit(Int(entry.pointee.schema), value, nil)
+                end = QuickRule.end(quick + Int(entry.pointee.schema), value)
+                if end == nil { end = visit(Int(entry.pointee.schema), value, nil) }
             } else {
+                (members.known, members.count) = (known, count)
                 end = checkMember(rule, p, seen, &members)
+                known = members.known
             }
             guard let end else { return nil }
-            members.count &+= 1
+            count &+= 1
             p = skipSpace(end)
             if p[0] == UInt8(ascii: ",") { p = skipSpace(p + 1) }
         }
+        (members.known, members.count) = (known, count)
+        return endObject(rule, start, members) ? p + 1 : nil
+    }
+
+    /// Checks the object at `start`, all of whose members are listed.
+    mutating func checkListed(_ rule: UnsafePointer<SchemaRule>, _ start: Bytes, _ list: ListedMembers, in block: Bytes) -> Bool {
+        let keys = rule.pointee.keys
+        var members = Members(firstOther: otherKeys.count)
+        guard take(list.count, start) else { return false }
+        var index = 0
+        while true {
+            // The usual members are found first, and their values are looked at afterwards. The types of values are hard to predict for the
+            // processor. A wrong guess costs less if the schema of the next member is known already.
+            let first = index
+            while index < list.count {
+                let member = list.first + index
+                guard let entry = keys.find(csimd_cut_key(block + (Int(member.pointee.key) &+ 1), member.pointee.members)),
+                    entry.pointee.bit & ~members.known != 0
+                else { break }
+                members.known |= entry.pointee.bit
+                found[index] = entry.pointee.schema
+                index &+= 1
+            }
+            for usual in first..<index {
+                let member = list.first + usual
+                let value = block + Int(member.pointee.start)
+                let schema = Int(found[usual])
+                if !QuickRule.holds(quick + schema, value, Int(member.pointee.end &- member.pointee.start)) {
+                    if visit(schema, value, nil) == nil { return false }
+                }
+            }
+            if index == list.count { break }
+            members.count = index
+            if checkMember(rule, block + Int(list.first[index].key), nil, &members) == nil { return false }
+            index &+= 1
+        }
+        members.count = list.count
+        return endObject(rule, start, members)
+    }
+
+    /// Checks what can be said of an object only after its last member.
+    @inline(__always) private mutating func endObject(
+        _ rule: UnsafePointer<SchemaRule>, _ start: Bytes, _ members: borrowing Members
+    ) -> Bool {
         if otherKeys.count > members.firstOther { otherKeys.removeLast(otherKeys.count - members.firstOther) }
         if rule.pointee.requiredBits & ~members.known != 0 || members.otherRequired < rule.pointee.otherRequired {
-            return fail(.required, start, missing: missing(rule.pointee.members, in: start))
+            return fail(.required, start, missing: missing(rule.pointee.members, in: start)) != nil
         }
-        if members.count < rule.pointee.minProperties { return fail(.minProperties, start) }
-        if members.count > rule.pointee.maxProperties { return fail(.maxProperties, start) }
-        return p + 1
+        if members.count < rule.pointee.minProperties { return fail(.minProperties, start) != nil }
+        if members.count > rule.pointee.maxProperties { return fail(.maxProperties, start) != nil }
+        return true
     }
 
     /// Returns the place of the value whose key ends before `p`.

@@ -20,11 +20,14 @@ public struct SchemaChecker: ~Copyable {
     let isDynamic: Bool
     var stepsLeft = 0
     var depth = 0
-    var violation: Violation?
+    /// The first violation in the value that was checked last, if that value does not satisfy its schema.
+    public internal(set) var violation: Violation?
     /// The schema resources that the check has entered, from the outermost one. It is used only if the schema has dynamic references.
     var scope: [Int] = []
     /// The keys that the schemas of the objects around the present value do not name.
     var otherKeys: [ByteRun] = []
+    /// The schemas of the listed members that are checked at present.
+    let found = UnsafeMutablePointer<Int32>.allocate(capacity: ListedMembers.most)
 
     public init(_ schema: JSONSchema) {
         self.schema = schema
@@ -33,17 +36,42 @@ public struct SchemaChecker: ~Copyable {
         isDynamic = schema.hasDynamicNames
     }
 
+    deinit { found.deallocate() }
+
     /// Returns the first violation in the value that begins at `value`, or nil if it satisfies the schema. `root` is an index that
     /// `JSONSchema.root` gave.
-    public mutating func check(_ value: Bytes, root: Int) -> Violation? {
+    public mutating func check(_ value: Bytes, root: Int) -> Violation? { satisfies(value, root: root) ? nil : violation }
+
+    /// Returns true if the value that begins at `value` satisfies the schema. Otherwise `violation` says why it does not.
+    public mutating func satisfies(_ value: Bytes, root: Int) -> Bool {
+        begin()
+        if visit(root, value, nil) != nil { return true }
+        assert(violation != nil, "a value is refused without a reason")
+        return false
+    }
+
+    /// Returns the same for an object whose members the scanner listed. It need not look for the ends of keys and of most values.
+    public mutating func satisfies(_ value: Bytes, root: Int, _ list: ListedMembers, in block: Bytes) -> Bool {
+        let rule = rules + root
+        // `isPlain` is false for most schemas with other keywords. The rest of them are tested here.
+        guard rule.pointee.isPlain, rule.pointee.types.contains(.object), rule.pointee.values == nil, !rule.pointee.tracksRest, !isDynamic
+        else { return satisfies(value, root: root) }
+        begin()
+        guard take(1, value) else { return false }
+        depth = 1
+        let isSatisfied = checkListed(rule, value, list, in: block)
+        depth = 0
+        if isSatisfied, !rule.pointee.isCombined || combine(rule, value, nil) { return true }
+        assert(violation != nil, "a value is refused without a reason")
+        return false
+    }
+
+    @inline(__always) private mutating func begin() {
         stepsLeft = SchemaChecker.mostSteps
         depth = 0
         violation = nil
         if !scope.isEmpty { scope.removeAll(keepingCapacity: true) }
         if !otherKeys.isEmpty { otherKeys.removeAll(keepingCapacity: true) }
-        if visit(root, value, nil) != nil { return nil }
-        assert(violation != nil, "a value is refused without a reason")
-        return violation
     }
 
     /// Notes the violation, unless one was noted before. Returns nil.

@@ -9,6 +9,11 @@ extension SchemaCompiler {
     /// Returns the index of the schema.
     mutating func compile(_ place: SchemaPlace) throws(SchemaFault) -> Int {
         if let index = known[place.identity] { return index }
+        let text = documents.sharedText(of: place)
+        if let text, let index = shared[text] {
+            known[place.identity] = index
+            return index
+        }
         guard rules.count < JSONSchema.mostSubschemas else { throw fault(place, "more than \(JSONSchema.mostSubschemas) subschemas") }
         let index = rules.count
         known[place.identity] = index
@@ -27,6 +32,8 @@ extension SchemaCompiler {
         default: throw fault(place, "must be a schema: an object, true or false, is \(place.node.kind)")
         }
         rules[index] = rule
+        // A schema with a fault is not shared, so that each place of the fault is reported.
+        if let text { shared[text] = index }
         // The dynamic places of a resource are compiled after its schemas have their indices.
         try compileDynamicPlaces()
         return index

@@ -62,6 +62,22 @@ struct SchemaDocuments {
         ByteRun(base: texts[document].base + node.range.lowerBound, count: node.range.count)
     }
 
+    /// The most bytes of a schema that is compared with others.
+    private static let longestShared = 1 << 14
+
+    /// Returns the text of a schema that means the same wherever it stands: no keyword in it refers to another place or names one. Returns
+    /// nil for another schema, for one that may be another, and for a long one.
+    func sharedText(of place: SchemaPlace) -> [UInt8]? {
+        guard place.node.range.count <= SchemaDocuments.longestShared else { return nil }
+        let text = Array(text(of: place.node, in: place.document).bytes)
+        // Such a keyword begins with a dollar sign, which may be written as an escape.
+        for (byte, next) in zip(text, text.dropFirst()) {
+            if byte == UInt8(ascii: "\""), next == UInt8(ascii: "$") { return nil }
+            if byte == UInt8(ascii: "\\"), next == UInt8(ascii: "u") { return nil }
+        }
+        return text
+    }
+
     private mutating func register(_ node: Node, document: Int, address: Address) -> SchemaPlace {
         let index = resources.count
         var address = address

@@ -19,7 +19,7 @@ public final class JSONSchema: @unchecked Sendable {
 
     init(_ rules: [SchemaRule], patterns: [CompiledPattern], dynamicPlaces: [DynamicPlace], store: Store) {
         let hasDynamicNames = !dynamicPlaces.isEmpty && rules.contains { $0.dynamicName >= 0 }
-        quick = store.list(rules.map { hasDynamicNames ? QuickRule() : QuickRule($0) })
+        quick = store.list(rules.map { hasDynamicNames ? QuickRule() : QuickRule($0, store: store) })
         self.rules = store.list(rules)
         self.patterns = patterns
         self.dynamicPlaces = store.list(dynamicPlaces)
@@ -47,6 +47,9 @@ public struct SchemaCompiler {
     var patternIndices: [String: Int] = [:]
     /// The index of each subschema that was met, by its place.
     var known: [SchemaPlace.Identity: Int] = [:]
+    /// The index of each subschema that means the same wherever it stands, by its text. Events of a plan often have the same members, and
+    /// the check is faster if their schemas are there once, because they stay in the cache of the processor.
+    var shared: [[UInt8]: Int] = [:]
     var dynamicNames: [String: Int] = [:]
     var dynamicPlaces: [DynamicPlace] = []
     /// The resources that were met: those whose dynamic places are listed, and the others.

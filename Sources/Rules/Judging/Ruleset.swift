@@ -66,7 +66,7 @@ public final class Ruleset: Sendable {
         self.keepsDigests = keepsDigests
         self.records = records
         trackingPlan = plan.trackingPlan
-        paths = PathTrie(wanted.paths)
+        paths = PathTrie(wanted.paths, listing: plan.trackingPlan == nil ? nil : TrackingPlan.properties)
         store = Store()
         routeCount = plan.routes.count
         providerCount = plan.providers.count

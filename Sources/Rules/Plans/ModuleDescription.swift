@@ -50,6 +50,10 @@ public struct ModuleDescription: Sendable {
     public var mapping: [MappingRow] = []
     public var refuses: [LimitRow] = []
     public var cuts: [LimitRow] = []
+    /// False if the module is only a source. Then everything above but the name, the version and the summary has no meaning.
+    public var offersProvider = true
+    /// The source that the module offers. It is nil if it offers none.
+    public var source: SourceDescription?
 
     /// Where a member of an event goes. The texts are in one line each, without control characters.
     public struct MappingRow: Sendable, Equatable {
@@ -69,6 +73,28 @@ public struct ModuleDescription: Sendable {
         public var what = ""
         public init() {}
     }
+
+    public init(name: String, version: String, summary: String, settings: SettingsSchema.ObjectRules) {
+        self.name = name
+        self.version = version
+        self.summary = summary
+        self.settings = settings
+    }
+
+    /// A module that is only a source.
+    public init(only source: SourceDescription) {
+        self.init(name: source.name, version: source.version, summary: source.summary, settings: SettingsSchema.ObjectRules())
+        offersProvider = false
+        self.source = source
+    }
+}
+
+/// The description of the source that a module offers.
+public struct SourceDescription: Sendable {
+    public var name: String
+    public var version: String
+    public var summary: String
+    public var settings: SettingsSchema.ObjectRules
 
     public init(name: String, version: String, summary: String, settings: SettingsSchema.ObjectRules) {
         self.name = name

@@ -30,6 +30,9 @@ public struct Plan: Sendable {
     public var hidden = HiddenTexts()
 
     public init() {}
+
+    /// The names of the providers to which a route leads.
+    public var receivers: Set<String> { Set(routes.flatMap(\.providers).map { providers[$0].name }) }
 }
 
 /// Bytes that are never shown: not in messages, not in `check`, not in a debugger's summary.
@@ -115,6 +118,8 @@ public struct SourcePlan: Sendable, Equatable {
     public var http: HTTPSourcePlan?
     /// The settings of the plugin `file`.
     public var file: FileSourcePlan?
+    /// The settings of a plugin that is a module.
+    public var module: ModuleSourcePlan?
     /// The right of its events to write the ledger. If it is nil, they can only refuse consent. A key of the source may have the right.
     public var consent: ConsentRight?
     public init(name: String, plugin: String) {
@@ -131,6 +136,8 @@ extension Plan {
     public var sources: [SourcePlan] { namedSources ?? [SourcePlan(name: "stdin", plugin: "stdin")] }
     /// True if events come from standard input alone.
     public var readsOnlyInput: Bool { sources.allSatisfy(\.isInput) }
+    /// True if all events come from sources of modules, which may end by themselves.
+    public var readsOnlyModules: Bool { sources.allSatisfy { $0.module != nil } }
 }
 
 // MARK: - Routes

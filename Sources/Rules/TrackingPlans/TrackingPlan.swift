@@ -24,7 +24,8 @@ public final class TrackingPlan: @unchecked Sendable {
     public static let mark = Path(keys: ["context", "switchyard", "violation"])
     static let name = Path(keys: ["event"])
     static let type = Path(keys: ["type"])
-    static let properties = Path(keys: ["properties"])
+    /// The object whose members the scanner should list, so that the check need not look for their ends.
+    public static let properties = Path(keys: ["properties"])
     static let traits = Path(keys: ["traits"])
 
     /// An event of the plan, for people.
@@ -58,18 +59,18 @@ public final class TrackingPlan: @unchecked Sendable {
     /// What happens to an event whose name breaks the rule and that the plan does not name.
     let action: ViolationAction
     let schema: JSONSchema
-    let rules: UnsafeBufferPointer<EventRule>
+    /// Finds the rule for events of a name.
+    let rules: EventRules
     /// The members that must be there, whose places `EventRule.required` has as indices.
     let required: [Path]
     private let store: Store
-    private let table: UnsafeBufferPointer<Int32>
 
     init(
         _ draft: PlanDraft, events: [Event], rules: [EventRule], required: [Path], privateMembers: [PrivateMember],
         nameRule: CompiledPattern?, schema: JSONSchema, store: Store
     ) {
         self.events = events
-        self.rules = store.list(rules)
+        self.rules = EventRules(rules, store: store)
         self.required = required
         self.privateMembers = privateMembers
         self.schema = schema
@@ -82,23 +83,32 @@ public final class TrackingPlan: @unchecked Sendable {
         paths =
             [TrackingPlan.name, TrackingPlan.type, TrackingPlan.properties, TrackingPlan.traits, TrackingPlan.mark, draft.version]
             + required
-        var table = [Int32](repeating: -1, count: TrackingPlan.size(rules.count))
+    }
+}
+
+/// The rules by the names of their events.
+struct EventRules: BitwiseCopyable {
+    private let rules: UnsafePointer<EventRule>
+    /// The indices of the rules. -1 is a place without a rule.
+    private let table: UnsafePointer<Int32>
+    private let mask: Int
+
+    init(_ rules: [EventRule], store: Store) {
+        var size = 16
+        while size < rules.count * 4 { size *= 2 }
+        mask = size - 1
+        var table = [Int32](repeating: -1, count: size)
         for (index, rule) in rules.enumerated() {
-            var place = TrackingPlan.place(rule.name, size: table.count)
-            while table[place] >= 0 { place = (place + 1) & (table.count - 1) }
+            var place = EventRules.hash(rule.name) & mask
+            while table[place] >= 0 { place = (place + 1) & mask }
             table[place] = Int32(index)
         }
-        self.table = store.list(table)
-    }
-
-    private static func size(_ count: Int) -> Int {
-        var size = 16
-        while size < count * 4 { size *= 2 }
-        return size
+        self.rules = store.list(rules).baseAddress!
+        self.table = store.list(table).baseAddress!
     }
 
     /// Every byte of the name decides, eight at a time, so that the names of a large plan that begin and end alike have places of their own.
-    @inline(__always) private static func place(_ name: ByteRun, size: Int) -> Int {
+    @inline(__always) private static func hash(_ name: ByteRun) -> Int {
         let factor: UInt64 = 0x9e37_79b9_7f4a_7c15
         var hash = UInt64(truncatingIfNeeded: name.count)
         if name.count >= 8 {
@@ -113,16 +123,16 @@ public final class TrackingPlan: @unchecked Sendable {
             for byte in name.bytes { hash = hash &<< 8 ^ UInt64(byte) }
         }
         hash = hash &* factor
-        return Int(truncatingIfNeeded: hash &>> 32) & (size - 1)
+        return Int(truncatingIfNeeded: hash &>> 32)
     }
 
     /// Returns the rule for events of this name, or nil.
-    @inline(__always) func rule(_ name: ByteRun) -> UnsafePointer<EventRule>? {
-        var place = TrackingPlan.place(name, size: table.count)
+    @inline(__always) func find(_ name: ByteRun) -> UnsafePointer<EventRule>? {
+        var place = EventRules.hash(name) & mask
         while table[place] >= 0 {
-            let rule = rules.baseAddress! + Int(table[place])
+            let rule = rules + Int(table[place])
             if rule.pointee.name == name { return rule }
-            place = (place + 1) & (table.count - 1)
+            place = (place &+ 1) & mask
         }
         return nil
     }

@@ -14,5 +14,5 @@ struct Broken: Sendable, CustomTestStringConvertible {
 }
 
 extension Broken {
-    static let all = syntax + sections + providers + routes + samples + steps + rules + consent + ledger + placeholders
+    static let all = syntax + sections + sources + providers + routes + samples + steps + rules + consent + ledger + placeholders
 }

@@ -95,7 +95,7 @@ extension Broken {
             "routes":[{"events":["${env:EMPTY}"],"consent":"${env:SECRET}","sample":{"rate":"${env:SECRET}","by":"${env:SECRET}..x"},"transform":[{"hash":{"fields":["${env:EMPTY}"],"key":"${env:SECRET}"}}],"to":["out"]}]}
             """#,
             [
-                "2:30: providers.out.plugin: the value of ${env:SECRET} is not a known module, installed: broken, console, file, noop and probe",
+                "2:30: providers.out.plugin: the value of ${env:SECRET} is not a known module, installed: broken, console, file, log, noop and probe",
                 "3:22: routes[0].events[0] must be a glob on the event's name, not empty, the value of ${env:EMPTY} is not",
                 "3:48: routes[0].consent: the value of ${env:SECRET} is not a known level, expected none, essential or standard",
                 "3:81: routes[0].sample.rate must be a number between 0 and 1, is a string",

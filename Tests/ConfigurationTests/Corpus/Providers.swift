@@ -21,7 +21,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:21: providers.out: lacks 'plugin', expected the name of a module; installed: broken, console, file, noop and probe"
+                "1:21: providers.out: lacks 'plugin', expected the name of a module; installed: broken, console, file, log, noop and probe"
             ]),
         Broken(
             "an unknown module",
@@ -39,7 +39,7 @@ extension Broken {
             "routes":[{"to":["out"]}]}
             """#,
             [
-                "1:31: providers.out.plugin: unknown module 'kafka', installed: broken, console, file, noop and probe"
+                "1:31: providers.out.plugin: unknown module 'kafka', installed: broken, console, file, log, noop and probe"
             ]),
         Broken(
             "a path for a module",

@@ -1,4 +1,4 @@
-// Invalid files: the sections, and the keys, limits and sources in them.
+// Invalid files: the sections, and the keys and limits in them.
 
 extension Broken {
     static let sections = [
@@ -286,85 +286,6 @@ extension Broken {
             [
                 "1:86: sources.web.keys.app.routes[0]: unknown route 'erors', did you mean 'errors'?",
                 "1:94: sources.web.keys.app.routes[1]: unknown route 'x', expected the name of one of 'routes'",
-            ]),
-        Broken(
-            "rights to write a ledger that does not exist",
-            #"""
-            {"sources":{"stdin":{"plugin":"stdin","consent":"write"},"log":{"plugin":"file","paths":["a"],"consent":"write"},
-            "web":{"plugin":"http","keys":{"app":{"secret":"${env:SECRET}","consent":"write"}}}},
-            "consent":{"levels":["none","all"],"default":"all"},
-            "providers":{"out":{"plugin":"console"}},
-            "routes":[{"to":["out"]}]}
-            """#,
-            [
-                "1:49: sources.stdin.consent: there is no ledger to write to, expected 'ledger' in 'consent'",
-                "1:105: sources.log.consent: there is no ledger to write to, expected 'ledger' in 'consent'",
-                "2:74: sources.web.keys.app.consent: there is no ledger to write to, expected 'ledger' in 'consent'",
-            ]),
-        Broken(
-            "a right that does not exist",
-            #"""
-            {"sources":{"stdin":{"plugin":"stdin","consent":"writes"}},
-            "keys":{"ids":"0123456789abcdef"},
-            "consent":{"levels":["none","all"],"default":"all","ledger":"ids"},
-            "providers":{"out":{"plugin":"console"}},
-            "routes":[{"to":["out"]}]}
-            """#,
-            [
-                #"1:49: sources.stdin.consent must be "write", is "writes", did you mean "write"?"#
-            ]),
-        Broken(
-            "an unknown kind of source",
-            #"""
-            {"sources":{"web":{"plugin":"httpd"}},
-            "providers":{"out":{"plugin":"console"}},
-            "routes":[{"to":["out"]}]}
-            """#,
-            [
-                #"1:29: sources.web.plugin must be "stdin", "http" or "file", is "httpd", did you mean "http"?"#
-            ]),
-        Broken(
-            "a source of files without paths",
-            #"""
-            {"sources":{"logs":{"plugin":"file","drain":"yes"}},
-            "providers":{"out":{"plugin":"console"}},
-            "routes":[{"to":["out"]}]}
-            """#,
-            [
-                "1:20: sources.logs: lacks 'paths': which files, as patterns: var/*.ndjson",
-                #"1:45: sources.logs.drain must be true or false, is "yes""#,
-            ]),
-        Broken(
-            "paths that are not files, or are listed twice",
-            #"""
-            {"sources":{"logs":{"plugin":"file","paths":["a","var/","a"],"idle":"1ms"}},
-            "providers":{"out":{"plugin":"console"}},
-            "routes":[{"to":["out"]}]}
-            """#,
-            [
-                #"1:50: sources.logs.paths[1] must be the path of files, such as "var/*.ndjson", is "var/""#,
-                #"1:57: sources.logs.paths[2]: 'a' is there twice, expected once"#,
-                #"1:69: sources.logs.idle must be between 100ms and 1d, is "1ms""#,
-            ]),
-        Broken(
-            "two sources of standard input",
-            #"""
-            {"sources":{"a":{"plugin":"stdin"},"b":{"plugin":"stdin"}},
-            "providers":{"out":{"plugin":"console"}},
-            "routes":[{"to":["out"]}]}
-            """#,
-            [
-                "1:36: sources.b: standard input is already read by 'a', expected one such source"
-            ]),
-        Broken(
-            "a source without a plugin",
-            #"""
-            {"sources":{"a":{}},
-            "providers":{"out":{"plugin":"console"}},
-            "routes":[{"to":["out"]}]}
-            """#,
-            [
-                #"1:17: sources.a: lacks 'plugin': the kind of source: "stdin", "http" or "file""#
             ]),
     ]
 }

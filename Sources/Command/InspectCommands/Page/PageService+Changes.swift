@@ -24,6 +24,16 @@ extension PageService {
         }
     }
 
+    /// The most bytes of the body of a change. A draft in a form may have three bytes for each of its own.
+    static func mostBytes(of name: String) -> Int { name.hasPrefix("draft/") ? 3 * PageDrafts.mostBytes + 100 : 16 << 10 }
+
+    /// The refusal of a body that is too long.
+    static func tooLong(_ head: Request) -> Response {
+        head.path.hasPrefix(prefix + "draft/") ? tooLargeDraft : .fault(413, "the body is too long")
+    }
+
+    private static let tooLargeDraft = Response.fault(413, "a draft may have \(PageDrafts.mostBytes >> 10) kB at most")
+
     /// The counts of dead letters, and how a replay goes.
     func letterCounts() -> Response {
         do throws(StorageFault) {
@@ -81,13 +91,10 @@ extension PageService {
 
     /// Checks a draft, and begins to compare it with the running plan if it is valid.
     private func draft(_ name: String, _ request: Request, _ session: PageDoor.Session) -> Response {
-        let tooLarge = Response.fault(413, "a draft may have \(PageDrafts.mostBytes >> 10) kB at most")
-        // A form may have three bytes for each.
-        guard request.body.count <= 3 * PageDrafts.mostBytes + 100 else { return tooLarge }
         guard let text = Form.members(request.body)?.first(where: { $0.name == "text" })?.value else {
             return .fault(400, "expected a draft, in UTF-8")
         }
-        guard text.utf8.count <= PageDrafts.mostBytes else { return tooLarge }
+        guard text.utf8.count <= PageDrafts.mostBytes else { return PageService.tooLargeDraft }
         let verdict = drafts.check(Array(text.utf8))
         guard name == "draft/try" else { return Response(200, verdict.json) }
         guard let plan = verdict.plan else { return .fault(422, "the draft is not valid, or a value of it comes from ${env:} or ${file:}") }

@@ -104,42 +104,82 @@ public final class PageService: Sendable {
 
     /// Answers a request to a path of the page. Anyone may have sent it.
     public func answer(_ request: Request) -> Response {
-        var response = decide(request)
+        let response =
+            switch judge(request) {
+            case .answered(let response): response
+            case .enters(let rules, let site): enter(request, rules, site)
+            case .looks(let name, let session): look(name, request.query, session)
+            case .leaves(let session, let rules, let site): leave(session, rules, site)
+            case .changes(let name, let session): change(name, request, session)
+            }
+        return PageService.guarded(response)
+    }
+
+    /// Returns the refusal of a request, before anything of its body is read, if its body is too long or if it may not have one.
+    public func refuse(_ head: Request, bodyBytes: Int) -> Response? {
+        guard bodyBytes > 0 else { return nil }
+        let most: Int
+        switch judge(head) {
+        case .answered(let response): return PageService.guarded(response.status < 400 ? PageService.nothing(413) : response)
+        case .looks: return PageService.guarded(PageService.nothing(413))
+        case .enters, .leaves: most = PageService.mostEntryBytes
+        case .changes(let name, _): most = PageService.mostBytes(of: name)
+        }
+        return bodyBytes <= most ? nil : PageService.guarded(PageService.tooLong(head))
+    }
+
+    /// The most bytes of the body that enters.
+    private static let mostEntryBytes = 1000
+
+    /// What a request is, by its head.
+    private enum Verdict {
+        case answered(Response)
+        case enters(PageRules, PageRules.Site)
+        case looks(String, PageDoor.Session)
+        case leaves(PageDoor.Session, PageRules, PageRules.Site)
+        case changes(String, PageDoor.Session)
+    }
+
+    private func judge(_ request: Request) -> Verdict {
+        guard let rules = state.withLock({ $0.rules }), let site = rules.site(of: request) else {
+            return .answered(PageService.nothing(403))
+        }
+        let isRoot = request.path == PageRules.path
+        guard rules.isOwn(request, at: site) else {
+            return .answered(isRoot && rules.isNavigation(request) ? PageService.file(PageFile.door) : PageService.nothing(403))
+        }
+        let name = String(request.path.dropFirst(PageRules.path.count))
+        if request.method == "POST", name == "enter" {
+            return rules.mayChange(request, at: site) ? .enters(rules, site) : .answered(PageService.nothing(403))
+        }
+        let (cookie, now) = (rules.cookie(of: request), clock.now())
+        let session = state.withLock { $0.door.session(cookie, at: now) }
+        if request.method == "GET", isRoot { return .answered(PageService.file(session == nil ? PageFile.door : PageFile.page)) }
+        if request.method == "GET", let file = PageFile.named(name), file.isOpen { return .answered(PageService.file(name)) }
+        guard let session else { return .answered(PageService.nothing(401)) }
+        if request.method == "GET" { return .looks(name, session) }
+        guard rules.mayChange(request, at: site), session.has(token: request.headers["x-switchyard-token"] ?? "") else {
+            return .answered(PageService.nothing(403))
+        }
+        return name == "leave" ? .leaves(session, rules, site) : .changes(name, session)
+    }
+
+    private static func guarded(_ response: Response) -> Response {
+        var response = response
         for (name, value) in PageRules.headers { response.headers[name] = value }
         return response
     }
 
-    private func decide(_ request: Request) -> Response {
-        guard let rules = state.withLock({ $0.rules }), let site = rules.site(of: request) else { return PageService.nothing(403) }
-        let isRoot = request.path == PageRules.path
-        guard rules.isOwn(request, at: site) else {
-            return isRoot && rules.isNavigation(request) ? PageService.file(PageFile.door) : PageService.nothing(403)
-        }
-        let name = String(request.path.dropFirst(PageRules.path.count))
-        if request.method == "POST", name == "enter" {
-            return rules.mayChange(request, at: site) ? enter(request, rules, site) : PageService.nothing(403)
-        }
-        let (cookie, now) = (rules.cookie(of: request), clock.now())
-        let session = state.withLock { $0.door.session(cookie, at: now) }
-        if request.method == "GET", isRoot { return PageService.file(session == nil ? PageFile.door : PageFile.page) }
-        if request.method == "GET", let file = PageFile.named(name), file.isOpen { return PageService.file(name) }
-        guard let session else { return PageService.nothing(401) }
-        if request.method == "GET" { return look(name, request.query, session) }
-        guard rules.mayChange(request, at: site), session.has(token: request.headers["x-switchyard-token"] ?? "") else {
-            return PageService.nothing(403)
-        }
-        if name == "leave" {
-            state.withLock { $0.door.end(session) }
-            var response = Response(200, "{}\n")
-            response.headers["Set-Cookie"] = rules.cookieHeader(nil, at: site)
-            return response
-        }
-        return change(name, request, session)
+    private func leave(_ session: PageDoor.Session, _ rules: PageRules, _ site: PageRules.Site) -> Response {
+        state.withLock { $0.door.end(session) }
+        var response = Response(200, "{}\n")
+        response.headers["Set-Cookie"] = rules.cookieHeader(nil, at: site)
+        return response
     }
 
     /// Opens a session for the code of a link.
     private func enter(_ request: Request, _ rules: PageRules, _ site: PageRules.Site) -> Response {
-        guard request.body.count <= 1000, let members = Form.members(request.body),
+        guard request.body.count <= PageService.mostEntryBytes, let members = Form.members(request.body),
             let code = members.first(where: { $0.name == "code" })?.value
         else { return PageService.nothing(401) }
         let (cookie, token, now) = (PageDoor.secret(), PageDoor.secret(), clock.now())
@@ -182,7 +222,7 @@ public final class PageService: Sendable {
     }
 
     /// A refusal that tells nothing.
-    private static func nothing(_ status: Int) -> Response { Response(status, type: "text/plain; charset=utf-8", "") }
+    static func nothing(_ status: Int) -> Response { Response(status, type: "text/plain; charset=utf-8", "") }
 
     private static func file(_ name: String) -> Response {
         guard let file = PageFile.named(name) else { return nothing(404) }

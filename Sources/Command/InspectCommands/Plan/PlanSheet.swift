@@ -47,14 +47,15 @@ struct PlanSheet {
     let file: String
     private(set) var sections: [Section]
 
-    /// `modules` are the files of the providers' modules, in the order of the providers.
-    init(_ plan: Plan, file: String, modules: [String]) {
+    /// `modules` are the files of the providers' modules, in the order of the providers. `sources` are those of sources, by their index.
+    init(_ plan: Plan, file: String, modules: [String], sources: [Int: String] = [:]) {
         precondition(plan.providers.count == modules.count, "each provider has a module")
         self.file = file
         let words = PlanWords(plan)
         sections =
             [
-                words.keys, words.sources, words.limits, words.messageIDs, words.consent, words.emits, words.trackingPlan, words.routes,
+                words.keys, words.sources(sources), words.limits, words.messageIDs, words.consent, words.emits, words.trackingPlan,
+                words.routes,
                 words.providers(modules), words.state, words.audit, words.shutdown, words.admin,
             ].compactMap { $0 }
     }

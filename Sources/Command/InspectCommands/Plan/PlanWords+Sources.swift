@@ -5,18 +5,20 @@ internal import Plans
 internal import Platform
 
 extension PlanWords {
-    var sources: PlanSheet.Section? {
-        let items = plan.sources.map { source in
+    /// `modules` are the files of the modules of sources, by the index of the source.
+    func sources(_ modules: [Int: String]) -> PlanSheet.Section? {
+        let items = plan.sources.enumerated().map { index, source in
             PlanSheet.Item(
                 name: shown(source.name),
-                summary: origin(of: source) + (source.consent == .write ? "; its events may write the ledger" : ""),
-                lines: source.http.map(lines) ?? source.file.map(lines) ?? [])
+                summary: origin(of: source, modules[index]) + (source.consent == .write ? "; its events may write the ledger" : ""),
+                lines: source.http.map(lines) ?? source.file.map(lines) ?? source.module.map(lines) ?? [])
         }
         return PlanSheet.Section(key: "sources", title: "Sources", items: items)
     }
 
     /// Where the events come from.
-    private func origin(of source: SourcePlan) -> String {
+    private func origin(of source: SourcePlan, _ module: String?) -> String {
+        if source.module != nil { return "\(shown(source.plugin))" + (module.map { " from \(shown($0))" } ?? "") }
         if let file = source.file {
             return "\(source.plugin) \(list(file.paths))" + (file.drains ? ", each removed when all of it was taken in" : "")
         }
@@ -35,6 +37,12 @@ extension PlanWords {
             key.secrets.count > 1 ? "\(key.secrets.count) secrets" : nil,
         ].compactMap { $0 }
         return shown(key.name) + (bounds.isEmpty ? "" : " (\(bounds.joined(separator: "; ")))")
+    }
+
+    private func lines(of module: ModuleSourcePlan) -> [PlanSheet.Line] {
+        module.shownSettings.map { PlanSheet.Line($0.name, "\($0.name): \(shown($0.text))") } + [
+            PlanSheet.Line("in_flight", "it pauses while \(size(module.inFlight)) of its events have not come to their end")
+        ]
     }
 
     private func lines(of file: FileSourcePlan) -> [PlanSheet.Line] {

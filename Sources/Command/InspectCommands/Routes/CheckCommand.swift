@@ -22,8 +22,9 @@ public let checkCommand = Command(
         With --state it also lists what the state folder holds and the configuration does not use, and how to move or destroy it.
 
         With --connect it asks the destination of each provider, or of the one of --provider, whether it accepts the
-        credentials. Nothing is stored there: where a destination has no way to ask that, it is only connected to. The exit
-        code is 78 if one refuses them, else 69 if one gives no answer, else 0.
+        credentials. Nothing is stored there: where a destination has no way to ask that, it is only connected to. Sources
+        of modules are asked whether they can connect and how far they are behind; no event is taken. The exit code is 78 if
+        one refuses, else 69 if one gives no answer, else 0.
 
         With --swap OLD it compares, for each provider that has another module in FILE than in OLD, what the two modules do
         with events, and with --events what both make of a sample. The exit code is 1 if something would be lost.
@@ -33,7 +34,7 @@ public let checkCommand = Command(
         configOption,
         Option(name: "--json", about: "print the plan as one JSON object"),
         Option(name: "--state", value: "DIR", about: "also list what this state folder holds and the configuration does not use"),
-        Option(name: "--connect", about: "ask the destinations whether they accept the credentials"),
+        Option(name: "--connect", about: "ask destinations and sources whether they accept the credentials"),
         Option(name: "--provider", value: "NAME", about: "with --connect: only this provider"),
         Option(name: "--swap", value: "OLD", about: "say what is lost by a change from the configuration OLD to FILE"),
         Option(name: "--events", value: "EVENTS", about: "with --swap: a file of events, one per line; - is standard input"),
@@ -52,10 +53,12 @@ public let checkCommand = Command(
         ModuleExits.endAtOnce(ExitCode.configuration, say: say)
         let outlets = try Outlets.make(plan, folders, say: say)
         for made in outlets { made.close() }
+        let sources = try SourceModules.make(plan, folders, say: say)
+        for made in sources.values { made.instance.close() }
         let lint = Lint(document, file: file, folders)
         Console.report(lint.findings.filter { $0.rule.severity == .error }.map(lint.line))
         let left = arguments["--state"].map { Leftovers(plan, in: $0).summary }
-        let sheet = PlanSheet(plan, file: file, modules: outlets.map(\.path))
+        let sheet = PlanSheet(plan, file: file, modules: outlets.map(\.path), sources: sources.mapValues(\.path))
         try Console.show(arguments.has("--json") ? sheet.json(left) : sheet.text(left))
         return ExitCode.delivered
     })

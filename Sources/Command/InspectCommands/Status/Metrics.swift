@@ -5,6 +5,7 @@ internal import Erasing
 internal import Generations
 internal import Glibc
 internal import Holding
+internal import Ingest
 internal import Judging
 internal import Listener
 internal import Platform
@@ -17,10 +18,13 @@ internal import Workers
 public struct Metrics {
     private var text = ""
 
-    public static func text(_ router: RouterStatus, _ listeners: [SourceStatus], started: Int64) -> String {
+    public static func text(
+        _ router: RouterStatus, _ listeners: [SourceStatus], modules: [ModuleSourceStatus] = [], started: Int64
+    ) -> String {
         var metrics = Metrics()
         metrics.addProcess(started)
         metrics.addEntrance(router, listeners)
+        metrics.addModules(modules)
         metrics.addRoutes(router)
         if let held = router.held { metrics.addHeld(held, at: router.at) }
         if let erasures = router.erasures { metrics.addErasures(erasures) }
@@ -104,6 +108,47 @@ public struct Metrics {
             samples: counts(\.counts.waiting))
         family(
             "switchyard_listener_body_bytes", kind: "gauge", help: "Bytes of request bodies in memory.", samples: counts(\.counts.memory))
+    }
+
+    private mutating func addModules(_ modules: [ModuleSourceStatus]) {
+        guard !modules.isEmpty else { return }
+        func values(_ value: (SourceCondition) -> Double?) -> [(String, Double)] {
+            modules.compactMap { source in value(source.condition).map { ("source=\(quoted(source.name))", $0) } }
+        }
+        family(
+            "switchyard_source_state", kind: "gauge", help: "1 for the state of a source of a module, 0 for the others.",
+            samples: modules.flatMap { source in
+                [SourceState.connecting, .connected, .fault].map {
+                    ("source=\(quoted(source.name)),state=\(quoted($0.rawValue))", source.condition.state == $0 ? 1.0 : 0.0)
+                }
+            })
+        family(
+            "switchyard_source_behind_events", kind: "gauge", help: "Events that a source has still to read, if it knows them.",
+            samples: values { $0.eventsBehind.map(Double.init) })
+        family(
+            "switchyard_source_behind_seconds", kind: "gauge",
+            help: "How long the oldest event has waited that a source has still to read, if it knows that.",
+            samples: values { $0.timeBehind.map { Double($0.nanoseconds) / 1e9 } })
+        family(
+            "switchyard_source_open_blocks", kind: "gauge", help: "Blocks of a source that are not acknowledged.",
+            samples: values { Double($0.openBlocks) })
+        family(
+            "switchyard_source_open_bytes", kind: "gauge", help: "Bytes of a source that are not acknowledged.",
+            samples: values { Double($0.openBytes) })
+        family(
+            "switchyard_source_paused", kind: "gauge", help: "1 while a source is told to hand over nothing.",
+            samples: values { $0.isPaused ? 1 : 0 })
+        family(
+            "switchyard_source_acknowledged_total", kind: "counter", help: "Blocks of a source that were acknowledged.",
+            samples: values { Double($0.acknowledged) })
+        family(
+            "switchyard_source_wrong_blocks_total", kind: "counter",
+            help: "Blocks of a source that were refused, because they break a rule.",
+            samples: values { Double($0.wrong) })
+        family(
+            "switchyard_source_lost_blocks_total", kind: "counter",
+            help: "Blocks of a source that are not acknowledged, because events of them were lost.",
+            samples: values { Double($0.lost) })
     }
 
     private mutating func addRoutes(_ router: RouterStatus) {

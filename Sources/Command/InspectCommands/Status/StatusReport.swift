@@ -21,6 +21,8 @@ public struct StatusReport {
     var router: RouterStatus?
     /// The HTTP sources of the router.
     var sources: [SourceStatus] = []
+    /// The sources of modules.
+    var modules: [ModuleSourceStatus] = []
     var pid: Int32?
     var configuration: String?
     /// When the router was started, in nanoseconds since 1970.
@@ -41,11 +43,15 @@ public struct StatusReport {
         self.at = at
     }
 
-    public init(_ router: Router, _ sources: [SourceStatus], folder: String, configuration: String, started: Int64) {
+    public init(
+        _ router: Router, _ sources: [SourceStatus], modules: [ModuleSourceStatus] = [], folder: String, configuration: String,
+        started: Int64
+    ) {
         let status = router.status
         self.router = status
         held = status.held
         self.sources = sources
+        self.modules = modules
         at = status.at
         pid = getpid()
         state = folder
@@ -64,6 +70,7 @@ public struct StatusReport {
             parts += ["\"generation\":\(router.generation)", "\"events\":\(router.events)"]
         }
         parts.append("\"sources\":[\(sources.map(json).joined(separator: ","))]")
+        parts.append("\"module_sources\":[\(modules.map(\.json).joined(separator: ","))]")
         parts.append("\"inputs\":[\((router?.sources ?? []).map(json).joined(separator: ","))]")
         parts.append("\"routes\":[\((router?.routes ?? []).map(json).joined(separator: ","))]")
         parts.append("\"lanes\":[\((router?.lanes ?? []).map(json).joined(separator: ","))]")
@@ -155,6 +162,7 @@ public struct StatusReport {
                     "  \(printable(source.name)) at \(source.address): \(grouped(counts.requests)) requests, \(grouped(counts.waiting)) waiting, "
                         + "\(grouped(counts.connections)) connections")
             }
+            lines += modules.map { $0.text(style) }
             lines.append("")
             lines += table(router.lanes, style)
             for lane in router.lanes { lines += troubles(lane, style) }

@@ -47,6 +47,9 @@ private func tap(_ arguments: Arguments) throws -> Int32 {
     }
     if let limit { members.append(("limit", String(limit))) }
     if arguments.has("--raw") { members.append(("raw", "1")) }
+    // Ctrl-C ends the tap at the router too. A second one ends the process.
+    let stop = try WakeUp()
+    Signals.endInput(by: stop)
     let number: Int
     do {
         let opened = try ControlClient.ask(
@@ -62,11 +65,11 @@ private func tap(_ arguments: Arguments) throws -> Int32 {
         guard fault.kind == .nobody else { throw StateFailure(fault.description) }
         throw StateFailure("no router answers at \(printable(folder)); --state names another folder")
     }
-    return try show(number, of: folder, limit: limit)
+    return try show(number, of: folder, limit: limit, stop: stop)
 }
 
 /// Shows the events of the tap until it ends.
-private func show(_ number: Int, of folder: String, limit: Int?) throws -> Int32 {
+private func show(_ number: Int, of folder: String, limit: Int?, stop: WakeUp) throws -> Int32 {
     var left = limit
     var dropped = 0
     defer { if dropped > 0 { Console.say("\(grouped(dropped)) events were not shown, because they came too fast") } }
@@ -91,7 +94,8 @@ private func show(_ number: Int, of folder: String, limit: Int?) throws -> Int32
             close(number, of: folder)
             throw error
         }
-        if let left, left <= 0 {
+        // An answer takes a second at most, so the tap ends within that time.
+        if stop.isRaised || left.map({ $0 <= 0 }) ?? false {
             close(number, of: folder)
             return ExitCode.delivered
         }

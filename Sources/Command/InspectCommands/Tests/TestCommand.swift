@@ -40,7 +40,7 @@ public let testCommand = Command(
         if files.contains("-") { throw UsageFault("--watch needs files, and '-' is standard input") }
         let stop = try WakeUp()
         Signals.endInput(by: stop)
-        let changes = try FileChanges(stop: stop)
+        let changes = try FileChanges(.any, stop: stop)
         return try Watching.run(changes, say: Console.say, round: { try runTests(files, arguments) { changes.note($0) } })
     })
 

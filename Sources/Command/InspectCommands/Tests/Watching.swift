@@ -2,18 +2,21 @@
 // is wrong, or missing for a moment, is reported as without the option, and the next change runs the tests again.
 
 internal import Platform
+internal import Startup
 internal import Terminal
 
 /// Says which files change. Files are noted before they are read, so that no change is missed.
 protocol ChangeSource: AnyObject {
     /// Forgets the files of the last run.
     func begin()
-    func note(_ path: String)
+    @discardableResult func note(_ path: String) -> SystemFault?
     /// The number of files that are noted.
     var count: Int { get }
     /// Waits for changes of the noted files and returns their paths. Returns nil if it is told to end.
     func next() throws(SystemFault) -> [String]?
 }
+
+extension FileChanges: ChangeSource {}
 
 enum Watching {
     /// Returns the exit code of the last run. `say` gets one line before and one line after each wait.

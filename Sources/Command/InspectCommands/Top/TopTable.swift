@@ -27,6 +27,15 @@ struct TopTable {
             ["SOURCE", "EVENTS", "EVENTS/s", "INVALID"],
             rows(of: "inputs") { [$0.name, $0.count("events"), $0.rate("events"), $0.count("rejected")] })
         lines += table(
+            ["MODULE SOURCE", "STATE", "BEHIND", "BEHIND BY", "BLOCKS/s", "UNANSWERED", "SIZE", "REFUSED", "LOST"],
+            rows(of: "module_sources") { row in
+                [
+                    row.name, row.sourceState, row.known("behind_events"), row.seconds("behind_s"), row.rate("acknowledged_blocks"),
+                    row.count("open_blocks"), amount(Int(row.number("open_bytes"))), row.count("wrong_blocks"), row.count("lost_blocks"),
+                ]
+            }
+        ) { row in row.text("state") != "fault" && row.number("wrong_blocks") + row.number("lost_blocks") == 0 }
+        lines += table(
             ["ROUTE", "ADMITTED/s", "ADMITTED", "FILTERED", "DENIED", "HELD", "SAMPLED OUT"],
             rows(of: "routes") { row in
                 let sampled = row.number("sampled_out") + row.number("limited")
@@ -81,6 +90,19 @@ struct TopTable {
         func number(_ member: String) -> Double { value.number(member) }
         func count(_ member: String) -> String { grouped(Int(number(member))) }
         func text(_ member: String) -> String { printable(value.string(member)) }
+
+        /// The count, or a dash if it is not known.
+        func known(_ member: String) -> String {
+            guard case .number? = value[member] else { return "-" }
+            return count(member)
+        }
+
+        var sourceState: String {
+            if case .bool(true)? = value["ended"] { return "ended" }
+            let state = text("state")
+            if case .bool(true)? = value["paused"], state != "fault" { return "paused" }
+            return state
+        }
 
         func seconds(_ member: String) -> String {
             guard case .number? = value[member] else { return "-" }

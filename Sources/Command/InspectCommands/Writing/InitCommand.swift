@@ -65,7 +65,7 @@ private func ask(_ question: String, missing: String) throws -> String {
 
 private func description(of name: String, _ folders: ModuleFolders) throws -> ModuleDescription {
     do throws(ModuleFault) {
-        if let module = try folders.description(of: name) { return module }
+        if let module = try folders.description(of: name), module.offersProvider { return module }
     } catch {
         throw StateFailure("the module '\(printable(name))' cannot be used: \(error)")
     }

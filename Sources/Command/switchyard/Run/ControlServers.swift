@@ -14,7 +14,10 @@ struct ControlServers {
             if let folder { start(try ControlServer(folder: folder, handler: service.answer)) }
             if let admin = plan.admin, case .tcp(let host, let port) = admin.listen {
                 let ticks = service.page.map { page in ControlServer.Ticks(every: PageService.interval) { page.sample() } }
-                let server = try ControlServer(host: host, port: port, ticks: ticks, handler: service.answerLooking)
+                let hosts = HostRules(origins: admin.origins, isOpen: admin.isOpen)
+                let server = try ControlServer(
+                    host: host, port: port, ticks: ticks, screen: { service.refuse($0, bodyBytes: $1, hosts) },
+                    handler: service.answerLooking)
                 service.page?.listens(host: host, port: server.port ?? port)
                 start(server)
                 say("admin: listening at \(ListenAddress.tcp(host: host, port: server.port ?? port))")

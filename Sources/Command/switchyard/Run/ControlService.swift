@@ -12,6 +12,7 @@ internal import Terminal
 struct ControlService: Sendable {
     let router: Router
     let listeners: Listeners
+    let modules: ModuleSources
     let reloader: Reloader
     let folder: String
     let started: Int64
@@ -46,6 +47,18 @@ struct ControlService: Sendable {
     /// Answers a request at the control socket.
     func answer(_ request: Request, _ done: @escaping @Sendable (Response) -> Void) { answer(request, pages: Page.allCases, done: done) }
 
+    /// Returns the refusal of a request at the address of `admin`, before anything of its body is read. Only the page takes a body, and only
+    /// from who may send it one.
+    func refuse(_ head: Request, bodyBytes: Int, _ hosts: HostRules) -> Response? {
+        // The page knows its own names, which are fewer.
+        if let page, head.path.hasPrefix(PageService.prefix) { return page.refuse(head, bodyBytes: bodyBytes) }
+        guard hosts.allow(head) else {
+            return .fault(
+                403, "the address of admin does not answer under this name; ask by its address, or name it in \"origins\" of \"admin\"")
+        }
+        return bodyBytes > 0 ? .fault(413, "the address of admin takes no body") : nil
+    }
+
     /// Answers a request at the address of `admin`, which others may reach. Only GET is allowed, except on the page, which has rules of its
     /// own.
     func answerLooking(_ request: Request, _ done: @escaping @Sendable (Response) -> Void) {
@@ -75,7 +88,7 @@ struct ControlService: Sendable {
         case .healthz: health(router.health)
         case .readyz: health(router.readiness)
         case .metrics:
-            Response(200, type: "text/plain; version=0.0.4; charset=utf-8", Metrics.text(router.status, listeners.status, started: started))
+            Response(200, type: "text/plain; version=0.0.4; charset=utf-8", metrics)
         case .status: status(request.query)
         case .reload: reload()
         case .tap: taps.answer(request)
@@ -96,11 +109,14 @@ struct ControlService: Sendable {
     }
 
     private func status(_ query: String) -> Response {
-        let report = StatusReport(router, listeners.status, folder: folder, configuration: reloader.file, started: started)
+        let report = StatusReport(
+            router, listeners.status, modules: modules.status, folder: folder, configuration: reloader.file, started: started)
         let options = query.split(separator: "&")
         guard options.contains("format=text") else { return Response(200, report.json) }
         return Response(200, type: "text/plain; charset=utf-8", report.text(Style(isColoured: options.contains("colour=1"))))
     }
+
+    private var metrics: String { Metrics.text(router.status, listeners.status, modules: modules.status, started: started) }
 
     private func reload() -> Response {
         let outcome = reloader.reload()

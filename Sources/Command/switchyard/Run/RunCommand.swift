@@ -49,12 +49,15 @@ private func run(_ arguments: Arguments) throws -> Int32 {
     let folders = ModuleFolders.standard()
     for warning in folders.warnings { Console.say(warning.description) }
     let started = Clock.system.wall()
+    let descriptions = settings.folder + "/" + KnownDescriptions.fileName
+    KnownDescriptions.shared.recall(from: descriptions)
     let watch = settings.watchesFile ? try watch(settings.file) : nil
     let plan = try Loading.runnable(settings.file, folders, http: settings.http)
     let masks = Masks(plan.hidden)
     let say: @Sendable (String) -> Void = { Console.say(masks.masked($0)) }
     ModuleExits.endAtOnce(ExitCode.configuration, say: say)
     var outlets = try Outlets.make(plan, folders, say: say).map(\.outlet)
+    let sources = try SourceModules.make(plan, folders, say: say)
     let storage = try Storage(plan, folder: settings.folder, isNamed: settings.isFolderNamed, say: say)
     let audit = try storage.path.flatMap { folder in try AuditRun(plan, in: folder, say: say) }
     let options = try makeOptions(of: plan, settings: settings, storage: storage, audit: audit?.log, outlets: &outlets, say: say)
@@ -62,10 +65,14 @@ private func run(_ arguments: Arguments) throws -> Int32 {
 
     let router = Router(plan, outlets: outlets, options: options, say: say)
     var services = try RunServices(
-        router, of: plan, options: options, settings: settings, folders: folders, storage: storage, masks: masks, started: started,
+        router, of: plan, sources: sources, options: options, settings: settings, folders: folders, storage: storage, masks: masks,
+        started: started,
         descriptors: descriptors, say: say)
     try services.start(plan, watch: watch, storage: storage, say: say)
     defer { services.close() }
+    if storage.path != nil { KnownDescriptions.shared.keep(at: descriptions) }
+    // A router that has something to read would use most of it again at once.
+    if plan.sources.contains(where: { !$0.isInput }) || !StartMemory.hasInput(STDIN_FILENO) { StartMemory.giveBack() }
     // The folder belongs to this router until the run ends.
     let account = withExtendedLifetime(storage) { router.run() }
     services.stop()
@@ -110,6 +117,11 @@ private func makeOptions(
     if let path = storage.path {
         options.erasures = try ErasureStore.open(plan, in: path, audit: audit, say: say)
         options.storedProviders = { ErasureStore.storedProviders(in: path) }
+        do throws(StorageFault) {
+            try options.erasures?.remember(plan.receivers.union(options.storedProviders()))
+        } catch {
+            throw StateFailure(error.description)
+        }
     }
     options.seen = storage.path.map { $0 + "/message-ids" }
     try storage.open(for: plan, into: &outlets)
@@ -163,9 +175,12 @@ private func sayWhatWaits(_ account: Account) {
     if waiting > 0 { Console.say("\(grouped(waiting)) \(waiting == 1 ? "event waits" : "events wait") on disk for the next run") }
 }
 
-private func watch(_ file: String) throws -> FileWatch {
+/// Watches the configuration file. The watch begins before the file is read, so that no change is missed.
+private func watch(_ file: String) throws -> FileChanges {
     do throws(SystemFault) {
-        return try FileWatch(file)
+        let changes = try FileChanges(.present, stop: nil, quiet: 200)
+        if let fault = changes.note(file) { throw fault }
+        return changes
     } catch {
         // If the folder is missing, reading the file gives a better message.
         if error.code == ENOENT { _ = try Loading.runnable(file, ModuleFolders.standard()) }

@@ -22,8 +22,8 @@ public struct NativeService: Service {
     public func dialect(of request: Request) throws(Refusal) -> any Dialect {
         switch request.mediaType {
         // The default types of curl and browsers are accepted too, because the content itself shows its format.
-        case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/jsonlines", "application/x-jsonlines", "",
-            "application/json", "text/json", "text/plain", "application/octet-stream", "application/x-www-form-urlencoded":
+        case "application/json", "application/x-ndjson", "application/ndjson", "application/jsonl", "application/jsonlines",
+            "application/x-jsonlines", "", "text/json", "text/plain", "application/octet-stream", "application/x-www-form-urlencoded":
             request.asks("strict", "1") ? strict : native
         default: throw .unknownType("expected application/x-ndjson or application/json as the Content-Type")
         }

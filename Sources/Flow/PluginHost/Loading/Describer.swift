@@ -1,12 +1,11 @@
 // Reads the description of a module. The router reads it in a separate process, which loads the checked copy of the module. If a
 // constructor ends the process, crashes or hangs, the result is a message, and the router goes on. The router waits for that process no
-// longer than `timeout`. It remembers a description as long as the file stays the same.
+// longer than `timeout`. It remembers a description as long as the file stays the same (KnownDescriptions.swift).
 //
 // It cannot detect a constructor that behaves well there and badly in the router. It does not end a process that the module has started
 // in a session of its own.
 
 internal import CPlatform
-internal import Configuration
 internal import Document
 internal import Glibc
 internal import Plans
@@ -17,24 +16,25 @@ public struct Describer: Sendable {
     private var executable: String?
     private var timeout = Duration.zero
     private var clock = Clock.system
+    private var known = KnownDescriptions.shared
 
     /// Describes modules in this process. It is meant for processes that may crash, or whose end another process observes.
     public static let here = Describer()
 
     /// Describes each module in a separate process. `executable` is the router's program, or a test program that takes the same argument.
     public static func process(
-        executable: String = OwnProgram.link, timeout: Duration = .seconds(10), clock: Clock = .system
+        executable: String = OwnProgram.link, timeout: Duration = .seconds(10), clock: Clock = .system,
+        known: KnownDescriptions = .shared
     ) -> Describer {
-        Describer(executable: executable, timeout: timeout, clock: clock)
+        Describer(executable: executable, timeout: timeout, clock: clock, known: known)
     }
 
-    private static let known = Monitor<[FileIdentity: ModuleDescription]>([:])
-
     func describe(_ file: TrustedFile) throws(ModuleFault) -> ModuleDescription {
-        guard let executable else { return try ModuleTable.read(Module.table(file).describe(), of: file.path) }
-        if let known = Describer.known.withLock({ $0[file.identity] }) { return known }
-        let description = try ModuleTable.read(try ask(executable, Library(copying: file)), of: file.path)
-        Describer.known.withLock { $0[file.identity] = description }
+        guard let executable else { return try Module.tables(file).describe().read(of: file.path) }
+        if let description = known.description(of: file.identity) { return description }
+        let texts = if let earlier = known.earlierTexts(of: file.identity) { earlier } else { try ask(executable, Library(copying: file)) }
+        let description = try texts.read(of: file.path)
+        known.note(texts, description, of: file.identity)
         return description
     }
 
@@ -53,7 +53,7 @@ public struct Describer: Sendable {
         }
     }
 
-    private func ask(_ executable: String, _ library: Library) throws(ModuleFault) -> String {
+    private func ask(_ executable: String, _ library: Library) throws(ModuleFault) -> ModuleTexts {
         let (answer, errors, process) = try start(executable, library)
         var output = ProcessOutput()
         let end = hear(answer, errors: errors, process: process, output: &output)

@@ -1,8 +1,9 @@
 // The process that describes one module. It loads the copy that the router has checked, calls describe, and writes the result to a pipe.
 // It is killed when the router ends. It ends as soon as it has answered, and never runs the exit handlers of the module.
 //
-// It writes one byte for each completed step: `l` when the library is loaded, and `d` when its table is read. Then it writes `a` with the
-// description, or `r` with the reason why there is none, as a length (4 bytes, little-endian) and a text.
+// It writes one byte for each completed step: `l` when the library is loaded, and `d` when its tables are read. Then it writes `s` with the
+// description of its source if there is one, and `a` with that of its provider, which is empty if there is none. In place of `a` comes `r`
+// with the reason why there is no description. Each is a length (4 bytes, little-endian) and a text.
 
 internal import CPlatform
 internal import Glibc
@@ -25,9 +26,11 @@ public enum DescribingProcess {
         do throws(ModuleFault) {
             let library = try Library(path: words[2], judged: copy).load()
             write([UInt8(ascii: "l")])
-            let table = try ModuleTable(of: library, path: words[2])
+            let tables = try ModuleTables(of: library, path: words[2])
             write([UInt8(ascii: "d")])
-            write(UInt8(ascii: "a"), try table.describe())
+            let texts = try tables.describe()
+            if let source = texts.source { write(UInt8(ascii: "s"), source) }
+            write(UInt8(ascii: "a"), texts.provider ?? "")
         } catch {
             write(UInt8(ascii: "r"), error.description)
         }
@@ -45,7 +48,7 @@ public enum DescribingProcess {
 
     /// The bytes that the router has received so far. They are not trusted, since a module can write to the pipe as well.
     struct Report {
-        private static let most = 300_000
+        private static let most = 600_000
         private var bytes: [UInt8] = []
 
         mutating func take(_ more: ArraySlice<UInt8>) { bytes += more.prefix(max(0, Report.most + 1 - bytes.count)) }
@@ -59,24 +62,31 @@ public enum DescribingProcess {
         var stage: String {
             switch steps.count {
             case 0: "its constructor"
-            case 1: "its switchyard_plugin_entry"
+            case 1: "its entry"
             default: "its describe"
             }
         }
 
-        /// The description, or the reason why there is none. It is nil if the answer is not complete yet.
-        var answer: Result<String, ModuleFault>? {
-            let rest = bytes[steps.endIndex...]
-            guard rest.count >= 5, let kind = rest.first else { return nil }
-            let size = rest.dropFirst().prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
-            let text = rest.dropFirst(5)
-            guard text.count >= size else { return nil }
-            let words = String(decoding: text.prefix(size), as: UTF8.self)
-            switch kind {
-            case UInt8(ascii: "a"): return .success(words)
-            case UInt8(ascii: "r"): return .failure(ModuleFault(ForeignText.harmless(words)))
-            default: return nil
+        /// The descriptions, or the reason why there are none. It is nil if the answer is not complete yet.
+        var answer: Result<ModuleTexts, ModuleFault>? {
+            var rest = bytes[steps.endIndex...]
+            var texts = ModuleTexts()
+            while rest.count >= 5, let kind = rest.first {
+                let size = rest.dropFirst().prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+                rest = rest.dropFirst(5)
+                guard rest.count >= size else { return nil }
+                let words = String(decoding: rest.prefix(size), as: UTF8.self)
+                rest = rest.dropFirst(size)
+                switch kind {
+                case UInt8(ascii: "s"): texts.source = words
+                case UInt8(ascii: "a"):
+                    texts.provider = words.isEmpty ? nil : words
+                    return .success(texts)
+                case UInt8(ascii: "r"): return .failure(ModuleFault(ForeignText.harmless(words)))
+                default: return nil
+                }
             }
+            return nil
         }
     }
 }

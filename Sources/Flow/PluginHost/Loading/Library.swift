@@ -6,8 +6,6 @@
 // as `/memfd:libMine.so (deleted)`. The linker's own list has a path by which debuggers and sanitizers find it while the process lives.
 
 internal import CPlatform
-internal import CSwitchyardPlugin
-internal import Configuration
 internal import Glibc
 internal import Plans
 internal import Platform
@@ -88,75 +86,5 @@ final class Library: Sendable {
         guard reason.hasSuffix(missing) else { return "cannot be loaded: \(reason)" }
         return "cannot be loaded: it needs \(reason.dropLast(missing.count)), which is not installed where the linker looks, or not for "
             + "\(LibraryImage.name(of: LibraryImage.ownMachine)); install it, or name its folder in LD_LIBRARY_PATH"
-    }
-}
-
-/// The table of functions that a loaded library exports.
-struct ModuleTable: @unchecked Sendable {
-    let path: String
-    let calls: switchyard_plugin
-    private static let mostDescription = 262_144
-
-    /// Copies the module's table. The functions that an older module does not have are NULL in the copy.
-    init(of library: UnsafeMutableRawPointer, path: String) throws(ModuleFault) {
-        self.path = path
-        typealias Entry = @convention(c) () -> UnsafeRawPointer?
-        guard let symbol = dlsym(library, SWITCHYARD_PLUGIN_ENTRY) else {
-            throw ModuleFault(
-                "\(path): has no symbol \(SWITCHYARD_PLUGIN_ENTRY); it is not a Switchyard module, or does not export its entry")
-        }
-        guard let theirs = unsafeBitCast(symbol, to: Entry.self)() else {
-            throw ModuleFault("\(path): \(SWITCHYARD_PLUGIN_ENTRY) returned no table; report it to the module's author")
-        }
-        let version = theirs.loadUnaligned(as: UInt32.self)
-        guard version == SWITCHYARD_ABI_VERSION else {
-            throw ModuleFault(
-                "\(path): was built for version \(version) of the plugin interface, this router has version "
-                    + "\(SWITCHYARD_ABI_VERSION); build the module against this router's switchyard_plugin.h")
-        }
-        let size = Int(theirs.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
-        let least = MemoryLayout<switchyard_plugin>.offset(of: \.destroy)! + MemoryLayout<UnsafeRawPointer>.size
-        guard size >= least else {
-            throw ModuleFault(
-                "\(path): its table has \(size) bytes, at least \(least) are needed; set struct_size to sizeof(switchyard_plugin)")
-        }
-        var table = switchyard_plugin()
-        withUnsafeMutableBytes(of: &table) { ours in
-            ours.copyMemory(from: UnsafeRawBufferPointer(start: theirs, count: min(size, ours.count)))
-        }
-        let missing = [
-            ("describe", table.describe == nil), ("create", table.create == nil), ("deliver", table.deliver == nil),
-            ("destroy", table.destroy == nil),
-        ].filter(\.1).map(\.0)
-        guard missing.isEmpty else {
-            throw ModuleFault("\(path): its table lacks \(missing.joined(separator: ", ")); every module must have it")
-        }
-        calls = table
-    }
-
-    /// Returns the description as the module gives it.
-    func describe() throws(ModuleFault) -> String {
-        let bytes = calls.describe()
-        guard let data = bytes.data, bytes.size != 0 else {
-            throw ModuleFault("\(path): describe returned nothing; it must return a JSON object")
-        }
-        guard (1...ModuleTable.mostDescription).contains(bytes.size) else {
-            throw ModuleFault(
-                "\(path): its description has \(UInt(bitPattern: bytes.size)) bytes, more than the \(ModuleTable.mostDescription) allowed"
-            )
-        }
-        guard let json = String(validating: UnsafeBufferPointer(start: data, count: bytes.size), as: UTF8.self) else {
-            throw ModuleFault("\(path): its description is not UTF-8")
-        }
-        return json
-    }
-
-    /// Reads and checks a description.
-    static func read(_ json: String, of path: String) throws(ModuleFault) -> ModuleDescription {
-        do throws(ModuleFault) {
-            return try ModuleDescription.read(json: json)
-        } catch {
-            throw ModuleFault("\(path): \(error)")
-        }
     }
 }

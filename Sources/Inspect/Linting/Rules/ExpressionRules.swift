@@ -1,6 +1,6 @@
 // Rules about expressions and the tracking plan: expressions that have no value for an event that satisfies the plan, found by trying them on
 // examples, and conditions that are false for all such events. A fault counts only if the part that fails reads nothing but members of which
-// the plan says what they may be.
+// the plan says what they may be. Of events whose examples are alike as far as a rule reads them, one is tried for all.
 
 internal import Document
 internal import Editing
@@ -23,7 +23,9 @@ extension Linter {
         let rules = plan.routes.indices.map(TriedRule.route) + plan.emits.indices.map(TriedRule.emit)
         let tried = rules.filter { !paths($0).isEmpty }
         var check = ExampleCheck(tracking)
-        for rule in tried { checkFaults(rule, examples, &check, most: max(30, Linter.mostTrials / tried.count)) }
+        var profiles = ExampleProfiles(examples)
+        let all = AllRoutes(plan)
+        for rule in tried { checkFaults(rule, examples, &profiles, &check, all, most: max(30, Linter.mostTrials / tried.count)) }
         for index in plan.routes.indices { checkFalse(index, examples) }
     }
 
@@ -52,13 +54,18 @@ extension Linter {
 
     // MARK: - Expressions that err
 
-    private mutating func checkFaults(_ rule: TriedRule, _ examples: PlanExamples, _ check: inout ExampleCheck, most: Int) {
+    private mutating func checkFaults(
+        _ rule: TriedRule, _ examples: PlanExamples, _ profiles: inout ExampleProfiles, _ check: inout ExampleCheck, _ all: AllRoutes,
+        most: Int
+    ) {
         let (filter, read) = (filter(rule), paths(rule))
         let names = filter.values[EventFilter.name]
-        let events = examples.events.filter { event in
-            (names?.contains(.string(event.name)) ?? true)
-                && (filter.events.isEmpty || filter.events.contains { $0.matches(Array(event.name.utf8)) })
+        let events = examples.events.indices.filter { index in
+            let name = examples.events[index].name
+            return (names?.contains(.string(name)) ?? true)
+                && (filter.events.isEmpty || filter.events.contains { $0.matches(Array(name.utf8)) })
         }
+        if events.isEmpty { return }
         var trial =
             switch rule {
             case .route(let index): Trial(plan, route: index)
@@ -68,22 +75,46 @@ extension Linter {
         let demanded = filter.values.filter { $0.key != EventFilter.name }.sorted { $0.key.description < $1.key.description }
             .compactMap { path, values in values.first.map { (path: path, json: $0.json) } }
         var (tries, found) = (0, Set<TriedFault>())
-        for place in 0..<(events.map(\.examples.count).max() ?? 0) {
-            for event in events where place < event.examples.count {
-                let example = event.examples[place]
-                if let varied = example.place, !read.contains(where: { $0.holds(varied) || varied.holds($0) }) { continue }
-                let others = demanded.filter { other in
-                    !event.fixes(other.path) && example.place.map { !$0.holds(other.path) && !other.path.holds($0) } ?? true
+        // One event of each group is tried. Another one is tried only if that one has a fault that is no finding, which depends on more than
+        // what the rule reads.
+        var groups = profiles.groups(of: events, at: read + deciding(rule, filter)).map { $0[...] }
+        while !groups.isEmpty, tries < most, found.count < Linter.mostFaults {
+            var others: Set<Int> = []
+            let tried = groups.map { group in
+                let event = examples.events[group.first!]
+                let some = event.examples.filter { example in
+                    example.place.map { varied in read.contains { $0.holds(varied) || varied.holds($0) } } ?? true
                 }
-                guard tries < most, found.count < Linter.mostFaults, let line = event.line(example, with: others) else { continue }
-                tries += 1
-                for fault in faults(rule, &trial, line) where !found.contains(where: { $0.isSame(fault) }) {
-                    guard isKnown(fault.fault, among: read, event), check.satisfies(line), reaches(rule, fault, line) else { continue }
-                    found.insert(fault)
-                    tell(fault, event, example)
+                return (event: event, examples: some)
+            }
+            for place in 0..<(tried.map(\.examples.count).max() ?? 0) {
+                for (group, (event, some)) in tried.enumerated() where place < some.count {
+                    guard tries < most, found.count < Linter.mostFaults else { break }
+                    let example = some[place]
+                    let needed = demanded.filter { other in
+                        !event.fixes(other.path) && example.place.map { !$0.holds(other.path) && !other.path.holds($0) } ?? true
+                    }
+                    guard let line = event.line(example, with: needed) else { continue }
+                    tries += 1
+                    for fault in faults(rule, &trial, line) where !found.contains(where: { $0.isSame(fault) }) {
+                        guard isKnown(fault.fault, among: read, event), check.satisfies(line), reaches(rule, fault, line, all) else {
+                            others.insert(group)
+                            continue
+                        }
+                        found.insert(fault)
+                        tell(fault, event, example)
+                    }
                 }
             }
+            groups = groups.enumerated().compactMap { others.contains($0) && $1.count > 1 ? $1.dropFirst() : nil }
         }
+    }
+
+    /// The members besides those that expressions read by which the rule takes an event, or that it moves to others.
+    private func deciding(_ rule: TriedRule, _ filter: EventFilter) -> [Path] {
+        let own = filter.values.keys.filter { $0 != EventFilter.name } + filter.not.match.map(\.path)
+        guard case .route(let index) = rule else { return own }
+        return own + plan.routes[index].transforms.flatMap { $0.moves.map(\.from) }
     }
 
     private mutating func tell(_ fault: TriedFault, _ event: PlanExamples.Event, _ example: PlanExamples.Example) {
@@ -150,9 +181,8 @@ extension Linter {
     }
 
     /// An earlier route can take the event of a route with `else`.
-    private func reaches(_ rule: TriedRule, _ fault: TriedFault, _ line: [UInt8]) -> Bool {
+    private func reaches(_ rule: TriedRule, _ fault: TriedFault, _ line: [UInt8], _ all: AllRoutes) -> Bool {
         guard case .route(let index) = rule, plan.routes[index].takesRest else { return true }
-        var all = Trial(allOf: plan)
         guard let verdict = all.findings(line)?[index].verdict else { return false }
         if case .filtered(let stage) = verdict { return fault.isOfFilter && stage == .whereErrors }
         return !fault.isOfFilter
@@ -183,6 +213,19 @@ extension Linter {
                 return "the tracking plan does not allow \(values) at \(demand.0) in an event that the route takes"
             } ?? "the tracking plan excludes a value that the condition demands, in each event that the route takes",
             fix: "correct the value here or in the plan, or remove the route")
+    }
+}
+
+/// A trial of all routes together, which is made when it is first needed.
+private final class AllRoutes {
+    private let plan: Plan
+    private var trial: Trial?
+
+    init(_ plan: Plan) { self.plan = plan }
+
+    func findings(_ line: [UInt8]) -> [Finding]? {
+        if trial == nil { trial = Trial(allOf: plan) }
+        return trial!.findings(line)
     }
 }
 

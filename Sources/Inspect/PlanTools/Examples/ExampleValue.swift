@@ -14,6 +14,13 @@ indirect enum ExampleValue {
         }
     }
 
+    /// Returns the value at this place in it. Returns nil if there is none.
+    func member(_ keys: ArraySlice<String>) -> ExampleValue? {
+        guard let key = keys.first else { return self }
+        guard case .object(let members) = self else { return nil }
+        return members.first { sameText($0.key, key) }?.value.member(keys.dropFirst())
+    }
+
     /// Returns the value with this member in it. Returns nil if something on the way to it is no object.
     func setting(_ keys: ArraySlice<String>, to value: ExampleValue) -> ExampleValue? {
         guard let key = keys.first else { return value }

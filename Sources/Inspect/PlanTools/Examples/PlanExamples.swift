@@ -105,6 +105,22 @@ public struct PlanExamples {
 }
 
 extension PlanExamples.Event {
+    /// Describes what the examples have at this place. Where two events have the same description, their examples are alike there.
+    public func profile(at path: Path) -> String {
+        // Nothing is alike for who reads everything.
+        guard let first = path.keys.first else { return words }
+        var parts = fixes(path) ? ["fixed"] : []
+        func overlaps(_ keys: [String]) -> Bool { zip(keys, path.keys).allSatisfy { sameText($0, $1) } }
+        for (keys, value) in fixed where overlaps(keys) {
+            parts.append("\(Path(keys: keys)) is \(value.json)")
+        }
+        for example in examples where example.place.map({ overlaps($0.keys) }) ?? true {
+            let value = example.values.first { sameText($0.name, first) }?.value.member(path.keys.dropFirst())
+            parts.append(value?.json ?? "nothing")
+        }
+        return parts.joined(separator: "\n")
+    }
+
     /// Returns the example as a line, with these values in it: JSON texts by their places. Returns nil if a place lies in a value that is no
     /// object.
     public func line(_ example: PlanExamples.Example, with others: [(path: Path, json: String)]) -> [UInt8]? {

@@ -1,5 +1,5 @@
 /*
- * The interface between the router and a provider module, version 1.
+ * The interface between the router and a provider module, version 1. switchyard_source.h is that of a module that brings events.
  *
  * A module is a shared library that exports switchyard_plugin_entry(). Only the C values below cross this interface.
  *
@@ -265,7 +265,7 @@ typedef struct switchyard_plugin {
   void (*erase_subjects)(void *instance, const switchyard_erasure *erasure);
 } switchyard_plugin;
 
-/* The only symbol that a module exports. Returns its table, which stays valid for the whole life of the process. */
+/* The symbol that a module with a provider exports. Returns its table, which stays valid for the whole life of the process. */
 SWITCHYARD_EXPORT const switchyard_plugin *switchyard_plugin_entry(void);
 
 #ifdef __cplusplus

@@ -116,7 +116,11 @@ enum ProviderForms {
             return nil
         }
         do throws(ModuleFault) {
-            if let module = try reading.description(of: text.value) { return module }
+            if let module = try reading.description(of: text.value) {
+                if module.offersProvider { return module }
+                reading.fault(plugin, "the module \(Reading.named(plugin)) is a source, and offers no provider")
+                return nil
+            }
             reading.unknown("module", plugin, among: reading.catalog.names, otherwise: "installed: \(installed(reading))")
         } catch {
             let shown = text.isTainted ? Reading.hidden(text) : Words.quoted(text.value)
@@ -127,7 +131,7 @@ enum ProviderForms {
         return nil
     }
 
-    private static func installed(_ reading: Reading) -> String {
+    static func installed(_ reading: Reading) -> String {
         let names = reading.catalog.names.sorted()
         return names.isEmpty ? "none" : Words.all(names)
     }

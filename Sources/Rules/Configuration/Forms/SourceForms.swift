@@ -1,5 +1,5 @@
-// The form of the section `sources`: standard input, HTTP listeners with their address, keys and limits, and files. It also checks that
-// the routes and the ledger that sources refer to are there.
+// The form of the section `sources`: standard input, HTTP listeners with their address, keys and limits, files, and modules. It also checks
+// that the routes and the ledger that sources refer to are there.
 
 internal import Document
 internal import FormReading
@@ -9,7 +9,13 @@ enum SourceForms {
     /// The dialects that a source accepts. A source and a key can be limited to some of them.
     static let dialects = ["native", "segment", "otlp"]
 
-    static let sources = Forms.table("sources", by: Forms.anyKey, of: source).then { table, node, reading -> [SourcePlan]? in
+    static let sources = Form<[SourcePlan]>(table.schema) { node, reading in
+        let modules = node.entries?.compactMap { $0.node["plugin"]?.text }.filter { !$0.isBroken }.map(\.value) ?? []
+        reading.prepareDescriptions(of: modules.filter { Kind(rawValue: $0) == nil && ProviderForms.isModuleName($0) })
+        return table.read(node, reading)
+    }
+
+    private static let table = Forms.table("sources", by: Forms.anyKey, of: source).then { table, node, reading -> [SourcePlan]? in
         let plans = table.map { name, plan in
             var plan = plan
             plan.name = name
@@ -31,21 +37,25 @@ enum SourceForms {
         return plans
     }
 
-    private enum Kind: String, CaseIterable { case stdin, http, file }
+    enum Kind: String, CaseIterable { case stdin, http, file }
+    /// The keys of a source of a module that belong to the router. No module can have settings with these names.
+    static let ownKeys = ["plugin", "consent", "in_flight", "isolate", "lint"]
     private enum Standard: String, CaseIterable { case stdin }
     private enum HTTP: String, CaseIterable { case http }
 
-    private static let source = Form<SourcePlan>(SchemaParts.anyOf([standard.schema, http.schema, FileSourceForms.file.schema])) {
-        node, reading in
+    private static let source = Form<SourcePlan>(
+        SchemaParts.anyOf([standard.schema, http.schema, FileSourceForms.file.schema, SchemaParts.ref("source")])
+    ) { node, reading in
         guard node.entries != nil else {
             reading.refuseType(node, "an object with 'plugin'")
             return nil
         }
         guard let written = node["plugin"] else {
-            reading.lacks("plugin", "The kind of source: \"stdin\", \"http\" or \"file\".", in: node)
+            reading.lacks("plugin", "The kind of source: \"stdin\", \"http\", \"file\", or the name of a module.", in: node)
             return nil
         }
-        guard let kind = Forms.choice(Kind.self).read(written, reading) else { return nil }
+        guard let text = Forms.string.read(written, reading) else { return nil }
+        guard let kind = Kind(rawValue: text.value) else { return ModuleSourceForms.read(node, written, reading) }
         switch kind {
         case .stdin: return standard.read(node, reading)
         case .http:

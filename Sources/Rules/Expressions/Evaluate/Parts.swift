@@ -9,6 +9,8 @@ public struct ConditionPart: Sendable, Hashable {
     public var isNegated: Bool
     /// The tokens of the text. Parts with the same tokens have the same value for the same event.
     private let tokens: [[UInt8]]
+    /// The hash of the tokens, which is made once: a part is looked up for each pair of routes.
+    private let digest: Int
 
     init(_ code: Code, isNegated: Bool, in expression: String) {
         text = String(decoding: Array(expression.utf8)[Int(code.start)..<Int(code.end)], as: UTF8.self)
@@ -18,13 +20,16 @@ public struct ConditionPart: Sendable, Hashable {
         var tokens: [[UInt8]] = []
         while let token = try? lexer.next(), token.kind != .end { tokens.append(Array(bytes[token.offset..<token.end])) }
         self.tokens = tokens
+        digest = tokens.hashValue
     }
 
-    public static func == (a: ConditionPart, b: ConditionPart) -> Bool { a.isNegated == b.isNegated && a.tokens == b.tokens }
+    public static func == (a: ConditionPart, b: ConditionPart) -> Bool {
+        a.digest == b.digest && a.isNegated == b.isNegated && a.tokens == b.tokens
+    }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(isNegated)
-        hasher.combine(tokens)
+        hasher.combine(digest)
     }
 
     /// True if its value depends on more than the event: on its arrival or its source.

@@ -91,6 +91,11 @@ enum { CPLATFORM_TERMINATE = 'T' };
    thresholds the allocator keeps their memory and does not ask the kernel for it again. */
 void cplatform_keep_memory(int threshold, int trim);
 
+/* Gives back to the kernel what the process does not use at the moment: free memory of the allocator, and pages of code and constants, which
+   come back from their files when they are used again. A mapping with a page that differs from its file stays, such as one in which a
+   debugger has set a breakpoint. */
+void cplatform_give_back(void);
+
 /* Returns the number of bytes that the allocator has handed out. */
 uint64_t cplatform_memory_in_use(void);
 

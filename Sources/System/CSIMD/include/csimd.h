@@ -24,6 +24,8 @@ struct csimd_key {
   uint32_t count;
 };
 
+/* csimd_cut_key gives the same for a key whose length is known. 16 bytes at p must be readable. */
+
 /* The bytes of a number, true, false or null at p before the comma, bracket or space that follows, at most 16. `is_marked` is not zero if one
    of them is a point, an e or an E. */
 struct csimd_word {
@@ -38,6 +40,15 @@ static inline struct csimd_key csimd_read_key(const uint8_t *p) {
   const __m128i all = _mm_loadu_si128((const __m128i *)(const void *)p);
   const uint32_t quotes = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(all, _mm_set1_epi8('"')));
   const uint32_t count = (uint32_t)__builtin_ctz(quotes | 0x10000u);
+  const __m128i text = _mm_and_si128(all, _mm_loadu_si128((const __m128i *)(const void *)(kept + 16 - count)));
+  return (struct csimd_key){
+      (uint64_t)_mm_cvtsi128_si64(text), (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(text, text)), count};
+}
+
+static inline struct csimd_key csimd_cut_key(const uint8_t *p, uint32_t length) {
+  static const uint8_t kept[32] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
+  const uint32_t count = length < 16 ? length : 16;
+  const __m128i all = _mm_loadu_si128((const __m128i *)(const void *)p);
   const __m128i text = _mm_and_si128(all, _mm_loadu_si128((const __m128i *)(const void *)(kept + 16 - count)));
   return (struct csimd_key){
       (uint64_t)_mm_cvtsi128_si64(text), (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(text, text)), count};
@@ -71,6 +82,16 @@ static inline uint32_t csimd_ascii(const uint8_t *p) {
 static inline struct csimd_key csimd_read_key(const uint8_t *p) {
   struct csimd_key key = {0, 0, 0};
   while (key.count < 16 && p[key.count] != '"') {
+    const uint64_t byte = (uint64_t)p[key.count] << (key.count % 8 * 8);
+    if (key.count < 8) key.low |= byte; else key.high |= byte;
+    key.count++;
+  }
+  return key;
+}
+
+static inline struct csimd_key csimd_cut_key(const uint8_t *p, uint32_t length) {
+  struct csimd_key key = {0, 0, 0};
+  while (key.count < 16 && key.count < length) {
     const uint64_t byte = (uint64_t)p[key.count] << (key.count % 8 * 8);
     if (key.count < 8) key.low |= byte; else key.high |= byte;
     key.count++;
