@@ -52,6 +52,7 @@ final class RouterFixture: @unchecked Sendable {
     private var ends: [Int32] = [0, 0]
     private let account = Monitor<Account?>(nil)
 
+    /// `deadline` is the time that a delivery to the first provider may take, and the lane stops after the first one that takes longer.
     init(
         _ stores: [any Provider], routes: [RoutePlan]? = nil, memory: Int = 4_000_000, workers: Int = 2, drain: Duration = .seconds(60),
         shutdown: Duration = .seconds(10), watchdog: Watchdog = Watchdog(), emits: [EmitPlan] = [],
@@ -63,7 +64,7 @@ final class RouterFixture: @unchecked Sendable {
             var provider = ProviderPlan(name: "p\(index)", plugin: "store", settings: Secret([]))
             provider.delivery.batch.wait = .milliseconds(1)
             provider.delivery.queue.memory = memory
-            if let deadline { (provider.delivery.deadline, provider.delivery.abandon) = (deadline, 1) }
+            if index == 0, let deadline { (provider.delivery.deadline, provider.delivery.abandon) = (deadline, 1) }
             return provider
         }
         var all = RoutePlan(name: "all")
