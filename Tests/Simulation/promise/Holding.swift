@@ -71,7 +71,7 @@ final class Holding {
                     return ParcelBox(full)
                 }
                 outbox.release = Release(boxes: boxes, receipt: receipt)
-            }, say: { _ in })
+            }, say: life.say)
         judge = HeldJudge(first, sources: plan.sources)
     }
 

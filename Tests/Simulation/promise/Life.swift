@@ -76,6 +76,7 @@ final class LaneLife {
     var taken = 0
     let resumed: Int
     var delivered = 0
+    var lost = 0
     /// What earlier lives had destroyed.
     let before: Destroyed
 
@@ -176,6 +177,7 @@ struct Withdrawing {
 
 final class Life {
     let folder: Folder
+    let say: @Sendable (String) -> Void
     let registry: Registry
     let names = RunNames(["r0", "r1", "r2"])
     let levels = RunNames()
@@ -217,15 +219,18 @@ final class Life {
 
     /// `absent` are the lanes whose provider this life does not have. Their files stay in the folder.
     init(
-        _ folder: Folder, _ scenario: Scenario, _ plan: Plan, hands: SimulatedClock, seed: UInt64, plant: Plant?, absent: Set<Int> = []
+        _ folder: Folder, _ scenario: Scenario, _ plan: Plan, hands: SimulatedClock, seed: UInt64, plant: Plant?, said: Monitor<[String]>,
+        absent: Set<Int> = []
     ) throws {
         self.folder = folder
+        let say: @Sendable (String) -> Void = { words in said.withLock { $0.append(words) } }
+        self.say = say
         registry = try Registry(LedgerFile(folder.path + "/" + LedgerFile.name, options: Life.ledgerOptions(hands))!)
         check = SecondCheck(registry.records, levels: levels, clock: hands.clock)
         // Lanes with these planted bugs do not know all withdrawals.
         let laneCheck = plant == .revive || plant == .forgets ? SecondCheck(registry.records, levels: levels, clock: hands.clock) : check
         self.laneCheck = laneCheck
-        deadLetters = DeadLetters(path: folder.path + "/" + DeadLetterFile.name, levels: levels, clock: hands.clock, check: check) { _ in }
+        deadLetters = DeadLetters(path: folder.path + "/" + DeadLetterFile.name, levels: levels, clock: hands.clock, check: check, warn: say)
         steps = WithdrawalSteps(registry: registry, check: check, deadLetters: deadLetters, names: names, clock: hands.clock)
         writer = ConsentWriter(
             registry, destroy: { [adopted] receipts in adopted.withLock { $0 += receipts } }, erase: { _ in }, say: { _ in })
@@ -242,8 +247,7 @@ final class Life {
                 options.levels = levels
                 options.pageSize = 4096
                 store = try SpoolFile(
-                    path: StateFolder.spool(of: Words.lanes[index], in: folder.path), names: names, options: options
-                ) { _ in }
+                    path: StateFolder.spool(of: Words.lanes[index], in: folder.path), names: names, options: options, say: say)
             }
             let state = LaneState(
                 lane.delivery, concurrency: lane.concurrency, routes: names.all.count, random: RandomSource(seed: random.next()),

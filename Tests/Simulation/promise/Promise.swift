@@ -170,6 +170,8 @@ final class Copy {
     /// True if its loss is allowed, for example because it was only in memory when the router was killed.
     var isGone = false
     var inHands = 0
+    /// The damaged files that held it, or may have. Each may have lost it.
+    var mayBeLostIn: Set<String> = []
     /// How often it was released from the held events. A kill before they are removed there repeats it.
     var releases = 0
 
@@ -195,6 +197,8 @@ final class Hold {
     var copies: [Copy] = []
     /// True if it was old enough to be destroyed at some moment.
     var mayHaveExpired = false
+    /// True if its file was damaged while it waited there, or after.
+    var mayBeLost = false
 
     init(event: Int, routes: [Int]) {
         self.event = event

@@ -58,6 +58,10 @@ enum Plant: String, CaseIterable {
     case subjects
     /// The gate does not hear Global Privacy Control and members of one's own.
     case signals
+    /// A lane does not learn what its damaged queue has lost.
+    case losses
+    /// Letters that a withdrawal had destroyed, and that damage brings back, are kept.
+    case returns
 
     /// With these the lanes do not refuse what they should. The hand-over is to show that, and not the counts.
     static let forHandOver: Set<Plant> = [.unchecked, .asks, .revive, .forgets, .adopt, .imports]
@@ -144,6 +148,8 @@ struct Scenario {
     /// The number of acts beside the events.
     var acts: Int
     var hold: Hold
+    /// True if files of waiting events are damaged between lives.
+    var hasDamage: Bool
 
     /// How long an event may wait for an answer, and how many may.
     struct Hold {
@@ -191,6 +197,7 @@ struct Scenario {
         hold = Hold()
         if roll(3) == 0 { hold.milliseconds = 500 + roll(20_000) }
         if roll(4) == 0 { (hold.events, hold.ofSubject) = (1 + roll(10), 1 + roll(5)) }
+        hasDamage = roll(3) == 0
     }
 
     /// True if one of the plans holds events.

@@ -57,7 +57,7 @@ extension World {
         options.clock = hands.clock
         options.levels = life.levels
         options.pageSize = 4096
-        let spools = StraySpools(folder: life.folder.path, names: life.names, options: options) { _ in }
+        let spools = StraySpools(folder: life.folder.path, names: life.names, options: options, say: life.say)
         for lane in life.lanes where !lane.isAbsent { spools.use(Words.lanes[lane.index]) }
         return spools.sweep(plant == .forgets ? life.laneCheck : life.check, isForWithdrawal: isForWithdrawal && plant != .aside).mapValues
         {

@@ -156,7 +156,7 @@ extension World {
         tell("released \(seen.map(\.event))")
         for (event, route) in seen {
             let earlier = holds.first { hold in
-                hold.event < event && hold.releasedIn == nil && !hold.wasRefused && !hold.mayHaveExpired && hold.routes.contains(route)
+                hold.event < event && hold.releasedIn == nil && !hold.wasRefused && !hold.mayBeLost && !hold.mayHaveExpired && hold.routes.contains(route)
                     && !Set(events[hold.event].ids).isDisjoint(with: events[event].ids)
                     && promise.allowed(events[hold.event].ids) != nil && permit(hold.event).routes.contains(route)
                     && !seen.contains { $0.event == hold.event }
@@ -181,24 +181,29 @@ extension World {
     // MARK: - The end
 
     /// Requires that what nobody has answered still waits, and that nothing else does.
-    func checkHolds() throws {
-        guard let holding = life.holding else { return }
+    /// Returns those that are missing after damage.
+    func checkHolds() throws -> [Int] {
+        guard life.holding != nil else { return [] }
         guard let file = try HeldFile(lookingAt: life.folder.path + "/" + HeldFile.name, names: life.names) else {
-            return try require(holds.isEmpty, "the file of held events is not there")
+            try require(holds.isEmpty, "the file of held events is not there")
+            return []
         }
         defer { file.close() }
         var rows: [HeldRow] = []
         try file.readAll { rows.append($0) }
         let left = try Set(rows.compactMap { row in try file.event(row.id)?.body.withUnsafeBytes { World.number($0, 0) } })
-        _ = holding
+        var missing: [Int] = []
         for hold in holds where hold.releasedIn == nil {
             let ids = events[hold.event].ids
             let isHere = left.contains(hold.event)
             try require(!isHere || !isDoomed(hold), "event \(hold.event) is held, after receipt \(hold.dooms.map(\.receipt))")
             try require(
                 !isHere || promise.allowed(ids) == nil || hold.mayHaveExpired, "event \(hold.event) of \(ids) is held after an answer")
-            try require(isHere || hold.wasRefused || hold.mayHaveExpired, "event \(hold.event) of \(ids) was held, and is lost")
+            if isHere || hold.wasRefused || hold.mayHaveExpired { continue }
+            try require(hold.mayBeLost, "event \(hold.event) of \(ids) was held, and is lost")
+            missing.append(hold.event)
         }
+        return missing
     }
 }
 

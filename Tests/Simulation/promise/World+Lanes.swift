@@ -87,26 +87,44 @@ extension World {
         lane.disk = nil
         lane.diskWake = 0
         switch step {
-        case .wait: break
+        case .wait, .check: break
         case .close:
+            try reportLoss(lane)
             store.close()
             lane.isStoreOver = true
             try carryOut(lane.perform(.storeClosed, at: instant), lane)
         case .commit(let work):
-            try store.commit(work)
+            let fault = fault { () throws(StorageFault) in try store.commit(work) }
             if dies(in: 60) { return try die() }
-            try carryOut(lane.state.committed(at: instant), lane)
-        case .read(let row, let most): try carryOut(lane.state.rowsRead(try store.read(after: row, most: most), at: instant), lane)
+            try carryOut(fault.map { lane.state.storeFailed($0, at: instant) } ?? lane.state.committed(at: instant), lane)
+        case .read(let row, let most):
+            var rows: [SpoolRow] = []
+            let fault = fault { () throws(StorageFault) in rows = try store.read(after: row, most: most) }
+            try carryOut(fault.map { lane.state.readFailed($0, at: instant) } ?? lane.state.rowsRead(rows, at: instant), lane)
         case .sweep(let row, let order):
-            let swept = try store.sweep(after: row, order.sweep(lane.check))
+            var swept = SpoolSwept()
+            let fault = fault { () throws(StorageFault) in swept = try store.sweep(after: row, order.sweep(lane.check)) }
             if dies(in: 20) { return try die() }
-            try carryOut(sparing(lane) { lane.perform(.rowsSwept(swept), at: instant) }, lane)
-        case .check: break
+            try carryOut(
+                fault.map { lane.state.sweepFailed($0, at: instant) }
+                    ?? sparing(lane) { lane.perform(.rowsSwept(swept), at: instant) }, lane)
         case .tidy(let clearsGaps):
-            try store.tidy()
-            if clearsGaps { try store.clearGaps() }
+            let fault = fault { () throws(StorageFault) in
+                try store.tidy()
+                if clearsGaps { try store.clearGaps() }
+            }
             if dies(in: 60) { return try die() }
-            try carryOut(lane.perform(.tidied(isDone: true), at: instant), lane)
+            try carryOut(lane.perform(.tidied(isDone: fault == nil), at: instant), lane)
+        }
+        try reportLoss(lane)
+    }
+
+    private func fault(_ work: () throws(StorageFault) -> Void) -> StorageFault? {
+        do throws(StorageFault) {
+            try work()
+            return nil
+        } catch {
+            return error
         }
     }
 
@@ -234,8 +252,11 @@ extension World {
             case .swept(let swept, let done):
                 tell("\(Words.lanes[lane.index]) has swept \(swept)")
                 for done in done { done(swept) }
-            case .failing, .recovered, .opened, .left: break
-            case .dropping, .storing, .damaged, .gone, .closed, .stopped: throw Breach(words: "\(Words.lanes[lane.index]): \(effect)")
+            case .failing, .recovered, .opened, .left, .storing(nil, _): break
+            // The store has repaired the file, and the lane tries again.
+            case .damaged, .storing(.some, _):
+                try require(damageLog.isDamaged(lane), "\(Words.lanes[lane.index]): \(effect)")
+            case .dropping, .gone, .closed, .stopped: throw Breach(words: "\(Words.lanes[lane.index]): \(effect)")
             }
         }
     }

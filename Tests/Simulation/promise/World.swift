@@ -54,6 +54,7 @@ final class World {
     var damagedCount = 0
     /// For each receipt, the number of refused events that were in flight at providers when it was acknowledged.
     var inHands: [Int64: Int] = [:]
+    let damageLog = DamageLog()
 
     static let millisecond: Int64 = 1_000_000
 
@@ -65,7 +66,7 @@ final class World {
         self.tells = tells
         actsLeft = scenario.acts
         plans = scenario.variations.map { Plans.read($0, scenario.hold, plant) }
-        life = try Life(Folder("\(seed)-0"), scenario, plans[0], hands: hands, seed: seed, plant: plant)
+        life = try Life(Folder("\(seed)-0"), scenario, plans[0], hands: hands, seed: seed, plant: plant, said: damageLog.said)
         life.hasBegun = true
         try hold()
     }
@@ -206,7 +207,10 @@ final class World {
         let folder = life.folder.copy(to: "\(seed)-\(lives)")
         let absent = try rearrange(folder)
         if !isHealed, roll(5) == 0 { try damageLedger(in: folder) }
-        life = try Life(folder, scenario, plans[variation], hands: hands, seed: random.next(), plant: plant, absent: absent)
+        noteLosses()
+        if !isHealed, scenario.hasDamage, roll(3) == 0 { damageFiles(in: folder, absent: absent) }
+        life = try Life(
+            folder, scenario, plans[variation], hands: hands, seed: random.next(), plant: plant, said: damageLog.said, absent: absent)
         owed = nil
         tell("a new life\(absent.isEmpty ? "" : ", without \(absent.map { Words.lanes[$0] })")")
         // While no router had the folder, the command could change the ledger.
@@ -218,6 +222,7 @@ final class World {
         }
         life.hasBegun = true
         // The start knows all withdrawals on record before the lanes hand anything over.
+        life.deadLetters.begin()
         let unfinished = try life.steps.begin()
         if plant == .forgets {
             for receipt in try self.unfinished() { try life.banLanes(receipt) }
@@ -226,6 +231,7 @@ final class World {
         if plant != .uncounted { try settleLanes() }
         if plant != .resume { for receipt in unfinished { beginDestruction(receipt) } }
         if plant != .strays { try searchStrays(isForWithdrawal: false) }
+        if plant != .returns { _ = try life.steps.sweepDamagedLetters() }
     }
 
     var standing: String {
