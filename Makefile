@@ -141,13 +141,13 @@ order: ## Write Sources/Command/startup.order, by which the linker places what a
 	@Scripts/packages.sh build instructions
 	@$(toolchain); Scripts/order.py
 
-tsan: ## Run the tests of everything that uses threads under the thread sanitizer
+tsan: ## Run the tests of everything that uses threads under the thread sanitizer (ARGS="--filter REGEX", "--skip REGEX")
 	@Scripts/packages.sh build test
-	@$(toolchain); Scripts/sanitize.sh thread
+	@$(toolchain); Scripts/sanitize.sh thread $(ARGS)
 
-asan: ## Run every test under the address sanitizer
+asan: ## Run every test under the address sanitizer (ARGS="--filter REGEX", "--skip REGEX")
 	@Scripts/packages.sh build test
-	@$(toolchain); Scripts/sanitize.sh address
+	@$(toolchain); Scripts/sanitize.sh address $(ARGS)
 
 reference: ## Write docs/reference.md, the reference of all keys, from the declarations
 	@Scripts/packages.sh build

@@ -436,7 +436,7 @@ let package = Package(
         tests("SignalsTests", ["Seeded", "Signals"]),
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
-        tests("JSONSchemaTests", ["JSONSchema", "Document", "Events"]),
+        tests("JSONSchemaTests", ["JSONSchema", "TestSupport", "Document", "Events"]),
         tests("TrackingPlansTests", ["TrackingPlans", "Document", "Events"]),
         tests("RedactionTests", ["Models", "Seeded", "Redaction", "TestSupport", "Expressions", "Events"]),
         tests(
@@ -495,7 +495,7 @@ let package = Package(
         tests("LintingTests", ["Linting", "Configuration", "Plans", "Document"]),
         tests(
             "InspectCommandsTests",
-            ["InspectCommands", "RouteTesting", "Terminal", "Platform", "Judging", "Configuration", "Plans", "Document"]),
+            ["InspectCommands", "RouteTesting", "Terminal", "Platform", "TestSupport", "Judging", "Configuration", "Plans", "Document"]),
         // The tests compile the modules, with only the header.
         tests(
             "PluginHostTests",
@@ -642,6 +642,11 @@ if !isDependency, Context.environment["SWITCHYARD_WARNINGS"] == "errors" {
         target.cSettings = (target.cSettings ?? []) + [.unsafeFlags(warnings)]
         target.cxxSettings = (target.cxxSettings ?? []) + [.unsafeFlags(warnings)]
         target.swiftSettings =
-            (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error), .unsafeFlags(warnings.flatMap { ["-Xcc", $0] })]
+            (target.swiftSettings ?? []) + [
+                .treatAllWarnings(as: .error), .unsafeFlags(warnings.flatMap { ["-Xcc", $0] }),
+                // Such a build is made once, and nobody debugs it. Without debug information, and with each module compiled as a whole, it
+                // takes a fifth less time.
+                .unsafeFlags(["-gnone", "-wmo", "-num-threads", "1", "-no-emit-module-separately-wmo"], .when(configuration: .debug)),
+            ]
     }
 }

@@ -2,6 +2,7 @@
 
 import Document
 import Plans
+import TestSupport
 import Testing
 
 @testable import InspectCommands
@@ -34,7 +35,7 @@ struct PlanSheetTests {
         #expect(walk.paths().count > 250)
     }
 
-    @Test("a key with another value, or without one, is another print, as text and as JSON")
+    @Test("a key with another value, or without one, is another print, as text and as JSON", .enabled(if: !isSanitized))
     func everyKey() throws {
         let walk = try SchemaWalk(EveryKey.schema)
         var printed: Set<String> = []

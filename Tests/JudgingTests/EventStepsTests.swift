@@ -4,12 +4,14 @@ import Editing
 import Expressions
 import Plans
 import Redaction
+import TestSupport
 import Testing
 
 @testable import Judging
 @testable import Models
 
-@Suite struct EventStepsTests {
+// The bounds need texts of up to a megabyte, on which unoptimised code with the checks of a sanitizer takes minutes.
+@Suite(.enabled(if: !isSanitized)) struct EventStepsTests {
     /// A line whose member `a` has so many bytes.
     private func line(_ bytes: Int) -> String { #"{"a":"\#(String(repeating: "x", count: bytes))"}"# }
 

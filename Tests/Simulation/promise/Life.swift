@@ -230,7 +230,8 @@ final class Life {
         // Lanes with these planted bugs do not know all withdrawals.
         let laneCheck = plant == .revive || plant == .forgets ? SecondCheck(registry.records, levels: levels, clock: hands.clock) : check
         self.laneCheck = laneCheck
-        deadLetters = DeadLetters(path: folder.path + "/" + DeadLetterFile.name, levels: levels, clock: hands.clock, check: check, warn: say)
+        deadLetters = DeadLetters(
+            path: folder.path + "/" + DeadLetterFile.name, levels: levels, clock: hands.clock, check: check, warn: say)
         steps = WithdrawalSteps(registry: registry, check: check, deadLetters: deadLetters, names: names, clock: hands.clock)
         writer = ConsentWriter(
             registry, destroy: { [adopted] receipts in adopted.withLock { $0 += receipts } }, erase: { _ in }, say: { _ in })

@@ -54,10 +54,13 @@ extension World {
             return name.contains("damaged") || name.hasSuffix("-shm") ? nil : (name, kind)
         }
         guard !found.isEmpty else { return }
-        let (name, kind) = found[roll(UInt64(found.count))]
+        let kind = found[roll(UInt64(found.count))].kind
+        let files = found.filter { $0.kind == kind }
+        let name = files[roll(UInt64(files.count))].name
         var bytes = Folder.contents(of: folder.path + "/" + name)
         guard !bytes.isEmpty else { return }
-        let place = roll(UInt64(bytes.count))
+        // The end of a log has the last transactions.
+        let place = roll(2) == 0 ? roll(UInt64(bytes.count)) : bytes.count - 1 - roll(UInt64(min(bytes.count, 12_000)))
         bytes[place] ^= 1 << UInt8(roll(8))
         folder.write(name, bytes)
         tell("byte \(place) of \(name) is changed")

@@ -156,8 +156,8 @@ extension World {
         tell("released \(seen.map(\.event))")
         for (event, route) in seen {
             let earlier = holds.first { hold in
-                hold.event < event && hold.releasedIn == nil && !hold.wasRefused && !hold.mayBeLost && !hold.mayHaveExpired && hold.routes.contains(route)
-                    && !Set(events[hold.event].ids).isDisjoint(with: events[event].ids)
+                hold.event < event && hold.releasedIn == nil && !hold.wasRefused && !hold.mayBeLost && !hold.mayHaveExpired
+                    && hold.routes.contains(route) && !Set(events[hold.event].ids).isDisjoint(with: events[event].ids)
                     && promise.allowed(events[hold.event].ids) != nil && permit(hold.event).routes.contains(route)
                     && !seen.contains { $0.event == hold.event }
             }

@@ -214,7 +214,8 @@ extension World {
         if plant != .strays { for (place, swept) in sweepStrays(isForWithdrawal: true) { places[place] = swept } }
         if dies(in: 30) { return try die() }
         let isWhole = try steps.finish(done.receipt, places)
-        if dies(in: 20) { return try die() }
+        // Damage after this moment can bring back what was destroyed.
+        if dies(in: scenario.hasDamage ? 4 : 20) { return try die() }
         if isWhole { try checkReceipt(done) }
     }
 
