@@ -32,7 +32,7 @@ alive() { # program, plant
 export -f alive
 export programs
 plants=(simulate:loss simulate:twice simulate:sleep)
-for plant in unchecked stale retries revive resume early letters settle fields asks strays aside forgets uncounted order adopt held answers turn underway imports damage sections subjects signals losses returns; do plants+=("promise:$plant"); done
+for plant in unchecked stale retries revive resume early letters settle fields asks strays aside forgets uncounted order adopt held answers turn underway imports damage sections subjects signals losses; do plants+=("promise:$plant"); done
 # Each search uses one processor, so there are as many at a time as there are processors.
 printf '%s\n' "${plants[@]}" | xargs -P "$(nproc)" -I '{}' bash -c 'alive "${1%%:*}" "${1#*:}"' alive '{}' || exit 70
 echo "switchyard: the simulations found the planted bugs; now $seeds seeds of lanes"

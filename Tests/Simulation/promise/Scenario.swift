@@ -60,8 +60,6 @@ enum Plant: String, CaseIterable {
     case signals
     /// A lane does not learn what its damaged queue has lost.
     case losses
-    /// Letters that a withdrawal had destroyed, and that damage brings back, are kept.
-    case returns
 
     /// With these the lanes do not refuse what they should. The hand-over is to show that, and not the counts.
     static let forHandOver: Set<Plant> = [.unchecked, .asks, .revive, .forgets, .adopt, .imports]

@@ -111,7 +111,8 @@ extension World {
         var missing: [String: [Int]] = [:]
         for copy in copies where !copy.isDelivered && !copy.wasRefused && !copy.isGone && !isTooOld(copy) {
             if kept.contains(ObjectIdentifier(copy)) { continue }
-            guard let damaged = copy.mayBeLostIn.max() else {
+            // What has become a letter was lost as a letter.
+            guard let damaged = copy.mayBeLostIn.contains(World.letters) ? World.letters : copy.mayBeLostIn.first else {
                 throw Breach(words: "event \(copy.event) of \(events[copy.event].ids) by r\(copy.route) was lost")
             }
             missing[damaged, default: []].append(copy.event)

@@ -231,7 +231,7 @@ final class World {
         if plant != .uncounted { try settleLanes() }
         if plant != .resume { for receipt in unfinished { beginDestruction(receipt) } }
         if plant != .strays { try searchStrays(isForWithdrawal: false) }
-        if plant != .returns { _ = try life.steps.sweepDamagedLetters() }
+        _ = try life.steps.sweepDamagedLetters()
     }
 
     var standing: String {
