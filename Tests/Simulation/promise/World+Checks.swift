@@ -112,7 +112,7 @@ extension World {
         for copy in copies where !copy.isDelivered && !copy.wasRefused && !copy.isGone && !isTooOld(copy) {
             if kept.contains(ObjectIdentifier(copy)) { continue }
             // What has become a letter was lost as a letter.
-            guard let damaged = copy.mayBeLostIn.contains(World.letters) ? World.letters : copy.mayBeLostIn.first else {
+            guard let damaged = copy.mayBeLostIn.contains(World.letters) ? World.letters : copy.mayBeLostIn.min() else {
                 throw Breach(words: "event \(copy.event) of \(events[copy.event].ids) by r\(copy.route) was lost")
             }
             missing[damaged, default: []].append(copy.event)
