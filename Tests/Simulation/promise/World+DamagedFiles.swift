@@ -31,7 +31,7 @@ final class DamageLog {
     /// Requires that as many events of a file were reported as lost as are missing.
     func check(_ missing: [Int], of file: String) throws {
         if missing.isEmpty { return }
-        let words = said.withLock { said in said.filter { $0.contains(file) } }
+        let words = said.withLock { said in said.filter { $0.contains(file + ".") } }
         guard !words.isEmpty else { throw Breach(words: "events \(missing) of \(file) were lost without a word") }
         let isVague = words.contains { $0.contains("at least") || $0.contains("unknown number") }
         if isVague || printed.contains(file) { return }
