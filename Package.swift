@@ -436,7 +436,7 @@ let package = Package(
         tests("SignalsTests", ["Seeded", "Signals"]),
         tests("DialectsTests", ["Dialects", "Events"], exclude: ["Samples"]),
         tests("ExpressionsTests", ["Expressions", "Events"]),
-        tests("JSONSchemaTests", ["JSONSchema", "TestSupport", "Document", "Events"]),
+        tests("JSONSchemaTests", ["JSONSchema", "Document", "Events"]),
         tests("TrackingPlansTests", ["TrackingPlans", "Document", "Events"]),
         tests("RedactionTests", ["Models", "Seeded", "Redaction", "TestSupport", "Expressions", "Events"]),
         tests(
