@@ -19,7 +19,7 @@ elif [ $# -gt 0 ]; then
     exec "$programs/simulate" "$@"
 fi
 
-# Fails if a program does not find its planted bug. The program ends at the first breach. The rarest bug is found after about 1,600 seeds.
+# Fails if a program does not find its planted bug. The program ends at the first breach.
 alive() { # program, plant
     local status=0
     "$programs/$1" --plant "$2" --seeds 10000 >/dev/null 2>&1 || status=$?
