@@ -145,7 +145,7 @@ tsan: ## Run the tests of everything that uses threads under the thread sanitize
 	@Scripts/packages.sh build test
 	@$(toolchain); Scripts/sanitize.sh thread $(ARGS)
 
-asan: ## Run every test under the address sanitizer (ARGS="--filter REGEX", "--skip REGEX")
+asan: ## Run the tests under the address sanitizer, but for a few with long texts (ARGS="--filter REGEX", "--skip REGEX")
 	@Scripts/packages.sh build test
 	@$(toolchain); Scripts/sanitize.sh address $(ARGS)
 
