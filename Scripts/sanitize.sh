@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the suites, with the modules that the tests load, under a sanitizer. Before that, the sanitizer must find the planted bugs.
-# The address sanitizer runs every suite, but for tests that say themselves that they take too long under it. The thread sanitizer leaves out the suites below that start no thread.
+# The address sanitizer runs every suite, but for tests that say themselves that they take too long under it. The thread sanitizer leaves out
+# the suites below that start no thread.
 #
 # usage: Scripts/sanitize.sh thread|address [more arguments for swift test]
 set -euo pipefail
